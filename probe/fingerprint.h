@@ -1,0 +1,54 @@
+#pragma once
+/*
+ * fingerprint: the state of one cell at a boundary, domain by domain.
+ *
+ * A domain is a set of entries: an id, and a JSON object in text that holds
+ * all that counts about it. The digest of a domain is the sum of its entries'
+ * digests, kept up to date in O(changes). fingerprint_look() walks the sensor
+ * table; each sensor offers what may have changed, and what is different comes
+ * back as deltas. Every entry remembers the test that left it.
+ *
+ * Owns the entries and the sensors' own memory; borrows the vantage.
+ */
+#include "probe/delta.h"
+#include "probe/vantage.h"
+#include "sandbox/base/digest.h"
+
+struct err;
+struct sensor;
+struct fingerprint;
+
+struct met {
+	const char *domain;
+	char *key;
+	int from; /* the test that left it */
+};
+struct met_list {
+	struct met *at;
+	size_t len;
+	size_t cap;
+};
+void met_list_done(struct met_list *list);
+
+/* `sensors`: the rows to walk, NULL-terminated; fingerprint_sensors for all of them. */
+int fingerprint_new(const struct vantage *v, const struct sensor *const *sensors,
+		    struct fingerprint **ret, struct err *e);
+
+/* Look now. What changed since the last look belongs to test number `by` (DELTA_STOOD for the
+ * first look, which only learns what is there, and for what no test does); it is appended to
+ * deltas, and what `by` opened of others' to met. Entries of the zone `state` have deltas but are
+ * in no digest. */
+int fingerprint_look(struct fingerprint *f, int by, struct delta_list *deltas, struct met_list *met,
+		     struct err *e);
+/* A look that trusts no shortcut: contents are read again. */
+int fingerprint_look_full(struct fingerprint *f, int by, struct delta_list *deltas, struct err *e);
+
+struct digest fingerprint_digest(const struct fingerprint *f, const char *domain);
+struct digest fingerprint_digest_all(const struct fingerprint *f);
+/* "fanotify" or "scan", and after an overflow why it changed; NULL when nothing did. */
+const char *fingerprint_tracker(const struct fingerprint *f, const char **ret_why);
+/* Processes that a test left and that still live. */
+int fingerprint_survivors(const struct fingerprint *f, struct delta_list *ret, struct err *e);
+void fingerprint_free(struct fingerprint *f);
+
+extern const struct sensor *const fingerprint_sensors[];

@@ -1,0 +1,43 @@
+#pragma once
+/*
+ * vantage: where the looker looks from. Open descriptors onto one cell, and
+ * names; plain data, borrowed from whoever opened it.
+ *
+ * A test makes one by hand onto a fixture folder and its own process.
+ */
+#include <stddef.h>
+#include <sys/types.h>
+
+/* A writable place: a folder of the scratch, and where the suite sees it. */
+struct vantage_place {
+	const char *dir;  /* below the scratch: "tmp", "upper/0" */
+	const char *path; /* "/tmp", "/work/project" */
+	int base;         /* the tree under an overlay, O_PATH; -1: the place began empty */
+};
+
+/* What the suite may do where; the longest path that a name lies below decides. */
+struct vantage_zone {
+	const char *path;
+	const char *zone; /* state source tmp home cache shm system */
+};
+
+struct vantage {
+	int root;     /* the cell's /, O_PATH */
+	int proc;     /* the cell's /proc */
+	int scratch;  /* the root of the scratch */
+	int fanotify; /* marks the scratch; -1: look by scan */
+	const struct vantage_place *places;
+	size_t places_len;
+	const struct vantage_zone *zones;
+	size_t zones_len;
+	const char *own_dir; /* folder of the scratch that is ours and no part of any fingerprint:
+				"run/fumehood"; NULL: none */
+	const char *const *env_ignored; /* variables the framework moves itself; NULL-terminated or
+					   NULL */
+
+	pid_t pid;   /* the test process, as this process sees it; 0: none yet */
+	pid_t inner; /* the same in the cell: its name below proc */
+};
+
+/* The zone of an absolute path in the cell; "system" when no row says. */
+const char *zone_of(const struct vantage *v, const char *path);

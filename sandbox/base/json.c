@@ -1,0 +1,209 @@
+#include "sandbox/base/json.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+#include "sandbox/base/text.h"
+
+void json_free_at(cJSON **tree)
+{
+	cJSON_Delete(*tree);
+}
+
+/* Where `at` bytes into text lie, counted from 1. */
+static void position(const char *text, size_t at, int *ret_line, int *ret_column)
+{
+	int line = 1;
+	int column = 1;
+	for (size_t i = 0; i < at && text[i]; i++) {
+		column++;
+		if (text[i] == '\n') {
+			line++;
+			column = 1;
+		}
+	}
+	*ret_line = line;
+	*ret_column = column;
+}
+
+static const char *string_end(const char *s) /* s stands on the opening quote */
+{
+	for (s++; *s && *s != '"'; s++)
+		if (*s == '\\' && s[1])
+			s++;
+	return *s ? s + 1 : s;
+}
+
+/* Turns comments into blanks, so that positions stay what they are. False: one does not end. */
+static bool blank_comments(char *text)
+{
+	for (char *s = text; *s;) {
+		if (*s == '"') {
+			s = (char *)string_end(s);
+		} else if (s[0] == '/' && s[1] == '/') {
+			while (*s && *s != '\n')
+				*s++ = ' ';
+		} else if (s[0] == '/' && s[1] == '*') {
+			char *end = strstr(s + 2, "*/");
+			if (!end)
+				return false;
+			for (end += 2; s < end; s++)
+				if (*s != '\n')
+					*s = ' ';
+		} else {
+			s++;
+		}
+	}
+	return true;
+}
+
+static int refuse(const char *name, const char *text, size_t at, const char *why, struct err *e)
+{
+	int line;
+	int column;
+	position(text, at, &line, &column);
+	err_set(e, EINVAL, "%s:%d:%d: %s", name, line, column, why);
+	return err_status(e, STATUS_DATA);
+}
+
+int json_parse(const char *name, const char *text, size_t len, cJSON **ret, struct err *e)
+{
+	if (memchr(text, '\0', len))
+		return refuse(name, text, strlen(text), "a NUL byte stands in the text", e);
+	size_t bom = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+	cleanup_free char *plain = strndup(text + bom, len - bom);
+	if (!plain)
+		return err_sys(e, "parse %s", name);
+	bool clean = true;
+	cleanup_free char *valid = text_utf8(plain, &clean);
+	if (!valid)
+		return err_sys(e, "parse %s", name);
+	if (!clean) {
+		size_t at = 0; /* the first byte where the repaired copy differs */
+		while (plain[at] == valid[at])
+			at++;
+		return refuse(name, plain, at, "this byte is no UTF-8", e);
+	}
+	if (!blank_comments(plain))
+		return refuse(name, plain, (size_t)(strstr(plain, "/*") - plain),
+			      "this comment does not end", e);
+
+	const char *end = plain;
+	cJSON *tree = cJSON_ParseWithOpts(plain, &end, 1);
+	if (!tree) {
+		while (end > plain && isalnum((unsigned char)end[-1]))
+			end--; /* cJSON stops within a word: point at its start */
+		return refuse(name, plain, (size_t)(end - plain), "this is no JSON", e);
+	}
+	*ret = tree;
+	return 0;
+}
+
+void json_locate(const char *text, const char *key, int *ret_line, int *ret_column)
+{
+	size_t len = strlen(key);
+	*ret_line = *ret_column = 1;
+	for (const char *s = text; *s;) {
+		if (*s != '"') {
+			s++;
+			continue;
+		}
+		const char *end = string_end(s);
+		const char *after = end + strspn(end, " \t\r\n");
+		if (*after == ':' && (size_t)(end - s) == len + 2 && !memcmp(s + 1, key, len)) {
+			position(text, (size_t)(s - text), ret_line, ret_column);
+			return;
+		}
+		s = end;
+	}
+}
+
+int json_known_keys(const char *name, const char *text, const cJSON *object,
+		    const char *const *names, size_t n, struct err *e)
+{
+	const cJSON *item;
+	cJSON_ArrayForEach(item, object)
+	{
+		bool known = false;
+		for (size_t i = 0; i < n && !known; i++)
+			known = text_eq(item->string, names[i]);
+		if (known)
+			continue;
+		int line;
+		int column;
+		json_locate(text, item->string, &line, &column);
+		err_set(e, EINVAL, "%s:%d:%d: unknown key \"%s\"", name, line, column, item->string);
+		const char *near = text_nearest(item->string, names, n);
+		if (near)
+			err_hint(e, "did you mean \"%s\"?", near);
+		return err_status(e, STATUS_DATA);
+	}
+	return 0;
+}
+
+const char *json_text(const cJSON *object, const char *key)
+{
+	return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+}
+
+double json_number(const cJSON *object, const char *key, double absent)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+	return cJSON_IsNumber(item) ? item->valuedouble : absent;
+}
+
+bool json_true(const cJSON *object, const char *key)
+{
+	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, key));
+}
+
+static char *base64(const char *text)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t len = strlen(text);
+	char *out = malloc((len + 2) / 3 * 4 + 1);
+	if (!out)
+		return NULL;
+	char *to = out;
+	for (size_t i = 0; i < len; i += 3) {
+		unsigned int bits = (unsigned int)(unsigned char)text[i] << 16;
+		if (i + 1 < len)
+			bits |= (unsigned int)(unsigned char)text[i + 1] << 8;
+		if (i + 2 < len)
+			bits |= (unsigned int)(unsigned char)text[i + 2];
+		*to++ = digits[bits >> 18];
+		*to++ = digits[bits >> 12 & 63];
+		*to++ = i + 1 < len ? digits[bits >> 6 & 63] : '=';
+		*to++ = i + 2 < len ? digits[bits & 63] : '=';
+	}
+	*to = '\0';
+	return out;
+}
+
+int json_add_name(cJSON *object, const char *key, const char *text)
+{
+	if (!text)
+		return cJSON_AddNullToObject(object, key) ? 0 : -ENOMEM;
+	bool clean;
+	cleanup_free char *shown = text_utf8(text, &clean);
+	if (!shown || !cJSON_AddStringToObject(object, key, shown))
+		return -ENOMEM;
+	if (clean)
+		return 0;
+	cleanup_free char *bytes = base64(text);
+	cleanup_free char *bytes_key = NULL;
+	if (!bytes || asprintf(&bytes_key, "%s_b64", key) < 0)
+		return -ENOMEM;
+	return cJSON_AddStringToObject(object, bytes_key, bytes) ? 0 : -ENOMEM;
+}
+
+char *json_line(const cJSON *tree)
+{
+	return cJSON_PrintUnformatted(tree);
+}

@@ -1,0 +1,29 @@
+#pragma once
+/*
+ * text: small things about strings, and vectors of them.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+bool text_eq(const char *a, const char *b); /* NULL equals only NULL */
+bool text_starts(const char *text, const char *prefix);
+/* Does path lie at or below dir? Both absolute and without a slash at the end ("/" aside). */
+bool path_below(const char *path, const char *dir);
+/* The one of n names that is nearest to text, for "did you mean"; NULL when none is near. */
+const char *text_nearest(const char *text, const char *const *names, size_t n);
+/* A copy in which every byte that is no UTF-8 is U+FFFD; *ret_clean says whether none was. NULL:
+ * no memory. */
+char *text_utf8(const char *text, bool *ret_clean);
+
+/* Strings owned as a NULL-terminated vector. */
+struct strv {
+	char **at; /* NULL or terminated */
+	size_t len;
+	size_t cap;
+};
+#define STRV_NULL ((struct strv){ 0 })
+int strv_add(struct strv *v, const char *text); /* copies; 0 or -ENOMEM */
+int strv_addf(struct strv *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int strv_adopt(struct strv *v, char *text); /* keeps text, frees it on failure */
+bool strv_has(const struct strv *v, const char *text);
+void strv_done(struct strv *v);

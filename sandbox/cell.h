@@ -1,0 +1,116 @@
+#pragma once
+/*
+ * cell: one command in a fresh little Linux.
+ *
+ * cell_start() makes the namespaces and returns when everything stands and has
+ * been looked at from inside (`isolation`); the command waits for cell_go().
+ * From then on the warden (the cell's process 1, a fork of the caller) tells
+ * what happens through cell_read(), until CELL_EXITED; then the survivors are
+ * still alive and can be looked at; cell_release() ends them and the cell.
+ * When the caller dies, at any instant, the cell dies.
+ *
+ * Owns the warden's pidfd, the control socket and the descriptors in `view`,
+ * until cell_view_done() gives those up early (after a fork handed them on).
+ */
+#include "sandbox/cell_spec.h"
+
+struct err;
+
+enum isolation_state { ISOLATION_OFF_ASKED, ISOLATION_VERIFIED, ISOLATION_REDUCED };
+
+/* Each property is tried inside: made, looked at, confirmed. The order of the rows of
+ * isolation_names[]. */
+enum isolation_property {
+	ISOLATION_USER,
+	ISOLATION_MOUNT,
+	ISOLATION_PID,
+	ISOLATION_NET,
+	ISOLATION_IPC,
+	ISOLATION_UTS,
+	ISOLATION_CGROUP,
+	ISOLATION_TIME,
+	ISOLATION_ROOT,    /* the host's tree is read-only */
+	ISOLATION_SCRATCH, /* private tmp, var-tmp, shm, home, run, cache: empty and writable */
+	ISOLATION_OVERLAY, /* a write to the project stays in the cell */
+	ISOLATION_PROC,
+	ISOLATION_DEV,
+	ISOLATION_CAPS,
+	ISOLATION_NO_NEW_PRIVS,
+	ISOLATION_SECCOMP,
+	ISOLATION_LIMITS,
+	ISOLATION_N,
+};
+extern const char *const isolation_names[ISOLATION_N];
+
+struct isolation {
+	enum isolation_state state[ISOLATION_N];
+	char why[ISOLATION_N][96]; /* what was seen where it is not VERIFIED */
+};
+
+/* A writable place of the cell: a folder of the scratch, and where it is seen. */
+struct cell_place {
+	char *dir;  /* below the scratch: "tmp", "home", "upper/0" */
+	char *path; /* absolute path in the cell: "/tmp", "/work/project" */
+	int base;   /* O_PATH clone of the tree under an overlay; -1: the place began empty */
+};
+
+/* What may be looked at from outside. */
+struct cell_view {
+	int root;     /* O_PATH: the cell's / */
+	int proc;     /* the cell's /proc, an open folder */
+	int scratch;  /* the root of the scratch, an open folder */
+	int fanotify; /* marks the whole scratch; non-blocking; -1: not made */
+	int listener; /* SEQPACKET, listening at CELL_SOCKET */
+	char why_no_fanotify[96];
+	struct cell_place places[CELL_TREES_MAX + 8];
+	size_t places_len;
+};
+
+struct cell {
+	pid_t pid; /* of the warden, outside */
+	int pidfd;
+	int control;
+	struct cell_view view;
+	struct isolation isolation;
+};
+#define CELL_NULL ((struct cell){ .pidfd = -1, .control = -1, .view = { -1, -1, -1, -1, -1 } })
+
+int cell_start(const struct cell_spec *spec, struct cell *ret, struct err *e);
+/* Let the command run. */
+int cell_go(struct cell *cell, struct err *e);
+
+enum cell_event_kind {
+	CELL_EXITED, /* the command ended; survivors stand below */
+	CELL_GONE,   /* the warden itself is gone (killed from outside, or released) */
+};
+#define CELL_SURVIVORS_MAX 64
+struct cell_event {
+	enum cell_event_kind kind;
+	int wait_status;  /* as waitpid gives it */
+	bool timed_out;   /* we stopped it, for timeout_ms */
+	bool asked;       /* we stopped it, for cell_stop() or cell_kill() */
+	bool exec_failed; /* the command never ran: exec_error is its errno */
+	int exec_error;
+	uint32_t survivors_len; /* all that were alive; the first CELL_SURVIVORS_MAX are told */
+	struct cell_survivor {
+		pid_t pid; /* in the cell */
+		char comm[16];
+	} survivors[CELL_SURVIVORS_MAX];
+};
+
+/* Wait for what the warden says next; poll cell->control (POLLIN) to do something meanwhile. */
+int cell_read(struct cell *cell, struct cell_event *ret, struct err *e);
+
+/* Ask the command to stop: signal to its process group, SIGKILL after grace_ms. */
+int cell_stop(struct cell *cell, int signal, struct err *e);
+/* Kill the command at once; CELL_EXITED follows. */
+int cell_kill(struct cell *cell, struct err *e);
+/* Pass a signal on to the command (SIGTSTP, SIGCONT, SIGUSR1, SIGWINCH …). */
+int cell_signal(struct cell *cell, int signal, struct err *e);
+
+/* End whatever still lives, and the warden. Does not wait: its teardown goes on in the background,
+ * cell_done() reaps it. */
+int cell_release(struct cell *cell, struct err *e);
+void cell_view_done(struct cell_view *view);
+/* Kills what is left, waits for the warden, closes everything. Accepts CELL_NULL. */
+void cell_done(struct cell *cell);

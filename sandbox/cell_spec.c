@@ -1,0 +1,1 @@
+#include "sandbox/cell_spec.h"

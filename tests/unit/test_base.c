@@ -1,0 +1,118 @@
+#include <errno.h>
+#include <string.h>
+
+#include "sandbox/base/buf.h"
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/digest.h"
+#include "sandbox/base/err.h"
+#include "sandbox/base/json.h"
+#include "sandbox/base/map.h"
+#include "sandbox/base/text.h"
+#include "tests/lib/tap.h"
+
+static void test_err(void)
+{
+	struct err e = ERR_NULL;
+	errno = EACCES;
+	int r = err_sys(&e, "mount %s", "/tmp");
+	err_in(&e, "order %d", 3);
+	tap_ok(r == -EACCES && text_eq(e.text, "order 3: mount /tmp: Permission denied"),
+	       "an err reads from the outside in");
+}
+
+static const struct {
+	const char *text, *error;
+} json_cases[] = {
+	{ "{\"a\": 1}", NULL },
+	{ "\xef\xbb\xbf{\r\n // a comment\r\n \"a\": \"/* none */\" /* one */ }\r\n", NULL },
+	{ "{\n  \"a\": 1,\n  oops\n}", "f.json:3:3: this is no JSON" },
+	{ "{ /* never\n", "f.json:1:3: this comment does not end" },
+	{ "{\"a\": \"\xff\"}", "f.json:1:8: this byte is no UTF-8" },
+	{ "", "f.json:1:1: this is no JSON" },
+	{ "{} trailing", "f.json:1:4: this is no JSON" },
+};
+
+static void test_json(void)
+{
+	for (size_t i = 0; i < countof(json_cases); i++) {
+		cleanup_json cJSON *tree = NULL;
+		struct err e = ERR_NULL;
+		const char *text = json_cases[i].text;
+		int r = json_parse("f.json", text, strlen(text), &tree, &e);
+		tap_ok(r == (json_cases[i].error ? -EINVAL : 0) &&
+			       text_eq(json_cases[i].error ? json_cases[i].error : "", e.text),
+		       "parse: %s (%s)", text, e.text);
+	}
+	const char *text = "{\n \"netwrok\": \"none\" }";
+	const char *const known[] = { "timeout", "network" };
+	cleanup_json cJSON *tree = NULL;
+	struct err e = ERR_NULL;
+	json_parse("f.json", text, strlen(text), &tree, &e);
+	tap_ok(json_known_keys("f.json", text, tree, known, 2, &e) == -EINVAL &&
+		       text_eq(e.text, "f.json:2:2: unknown key \"netwrok\"") &&
+		       text_eq(e.hint, "did you mean \"network\"?"),
+	       "an unknown key is told with its place and the nearest one");
+
+	cleanup_json cJSON *object = cJSON_CreateObject();
+	json_add_name(object, "key", "a\xff");
+	cleanup_free char *line = json_line(object);
+	tap_ok(text_eq(line, "{\"key\":\"a\xef\xbf\xbd\",\"key_b64\":\"Yf8=\"}"),
+	       "a name that is no UTF-8 keeps its bytes: %s", line);
+}
+
+static void join(const char *key, void *value, void *with)
+{
+	(void)value;
+	buf_puts(with, key);
+}
+
+static void test_map(void)
+{
+	cleanup(map_done) struct map m = MAP_NULL(free);
+	map_put(&m, "b", strdup("1"));
+	map_put(&m, "a", strdup("2"));
+	map_put(&m, "c", strdup("3"));
+	map_put(&m, "b", strdup("4"));
+	cleanup(buf_done) struct buf keys = BUF_NULL;
+	map_walk(&m, join, &keys);
+	tap_ok(text_eq(keys.at, "abc") && m.len == 3 && text_eq(map_get(&m, "b"), "4"),
+	       "a map is in order and replaces");
+	tap_ok(map_remove(&m, "a") && !map_remove(&m, "a") && !map_get(&m, "a") && m.len == 2,
+	       "a map removes once");
+}
+
+static void test_digest(void)
+{
+	struct digest a = digest_bytes("a", 1);
+	struct digest b = digest_bytes("b", 1);
+	struct digest sum = digest_add(a, b);
+	tap_ok(digest_eq(digest_sub(sum, b), a) && digest_eq(sum, digest_add(b, a)),
+	       "sums of digests are free of order and can be undone");
+	char hex[DIGEST_HEX];
+	tap_ok(text_eq(digest_hex(digest_bytes("", 0), hex), "99aa06d3014798d86001c324468d497f"),
+	       "the digest is XXH3-128");
+}
+
+static void test_text(void)
+{
+	tap_ok(path_below("/a/b", "/a") && path_below("/a", "/a") && !path_below("/ab", "/a") &&
+		       path_below("/x", "/"),
+	       "path_below");
+	bool clean = true;
+	cleanup_free char *shown = text_utf8("x\xc3\xa9\xed\xa0\x80y", &clean);
+	tap_ok(!clean && text_eq(shown, "x\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdy"),
+	       "surrogates are no UTF-8");
+	const char *const names[] = { "run", "report", "rule" };
+	tap_ok(text_eq(text_nearest("rnu", names, 3), "run") && !text_nearest("explode", names, 3),
+	       "the nearest name");
+}
+
+int main(void)
+{
+	test_err();
+	test_json();
+	test_map();
+	test_digest();
+	test_text();
+	return tap_done();
+}
