@@ -1,0 +1,48 @@
+#pragma once
+/*
+ * order: one order of the suite in one cell, from the spec to the last ledger
+ * line. The runner's side: it owns the cell, forks the looker, passes signals
+ * on, keeps the suite's output, and is the only one that writes the ledger.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sandbox/cell.h"
+
+struct adapter;
+struct err;
+struct ledger;
+struct progress;
+struct vantage_zone;
+
+struct order {
+	const char *name; /* "canonical"; names the log and every line in the ledger */
+	const char *view; /* DESIGN.md section 2 */
+};
+
+/* All that one order is run with; borrowed. */
+struct order_setup {
+	const struct cell_spec *spec; /* its stdin, stdout and stderr are set by order_run */
+	const struct adapter *adapter;
+	const struct vantage_zone *zones;
+	size_t zones_len;
+	const char *const *sensors_off; /* domains not looked at; NULL-terminated, or NULL */
+	bool echo;                      /* copy the suite's output to stderr as it comes */
+};
+
+struct order_result {
+	int wait_status; /* of the command */
+	bool exec_failed;
+	int exec_error;
+	bool timed_out;
+	bool interrupted;   /* ctrl-C or SIGTERM came */
+	bool spoke;         /* an adapter said hello */
+	uint64_t tests_len; /* rows written, absent ones included */
+	struct isolation isolation;
+};
+
+/* Runs it. Ledger lines are appended as they come, the suite's output goes to the ledger's log of
+ * this order. An err is our failure or the host's, never the suite's. */
+int order_run(const struct order *order, const struct order_setup *setup, struct ledger *ledger,
+	      struct progress *progress, struct order_result *ret, struct err *e);
