@@ -14,8 +14,9 @@
 
 struct err;
 
-#define EVENT_LEN_MAX (64 * 1024) /* bytes in a packet */
-#define EVENT_VERSION 1
+#define EVENT_LEN_MAX    (64 * 1024) /* bytes in a packet */
+#define EVENT_ID_LEN_MAX (16 * 1024) /* bytes in an id or another name */
+#define EVENT_VERSION    1
 
 enum event_kind {
 	EVENT_HELLO,
@@ -52,9 +53,10 @@ struct event {
 	enum event_kind kind;
 	cJSON *packet; /* the whole packet, for what only few readers want: phases, us, state … */
 	/* borrowed from packet; NULL where the kind has none */
-	const char *test;
-	const char *next;
-	const char *file; /* a name in the drop folder, without a slash */
+	const char *test; /* of uncollectable: its id */
+	const char *next; /* of finish: the test that follows, NULL for the last */
+	const char *file; /* a name in the drop folder, without a slash. Of collected: the tests; of
+			     finish: {"message":"…"}, when that is too long for a packet */
 	const char *fixture;
 	const char *scope;
 	const char *rootdir;
