@@ -26,6 +26,7 @@ struct delta {
 	char *after;
 	enum delta_kind kind;
 	bool damage;
+	bool restored;        /* `after` is what stood before the order began */
 	int owner;            /* number of the test whose leak `before` is; DELTA_STOOD */
 	struct strv suspects; /* filled in by whoever knows which tests left survivors */
 	char *writer;         /* JSON in text, or NULL */
