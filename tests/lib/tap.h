@@ -24,6 +24,11 @@ static inline __attribute__((format(printf, 2, 3))) bool tap_ok(bool ok, const c
 	return ok;
 }
 
+static inline void tap_skip(const char *why, const char *what)
+{
+	printf("ok %d - %s # SKIP %s\n", ++tap_count, what, why);
+}
+
 /* The last statement of main. */
 static inline int tap_done(void)
 {
