@@ -165,7 +165,7 @@ bool json_true(const cJSON *object, const char *key)
 static char *base64(const char *text)
 {
 	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
 	size_t len = strlen(text);
 	char *out = malloc((len + 2) / 3 * 4 + 1);
 	if (!out)
@@ -179,8 +179,8 @@ static char *base64(const char *text)
 			bits |= (unsigned int)(unsigned char)text[i + 2];
 		*to++ = digits[bits >> 18];
 		*to++ = digits[bits >> 12 & 63];
-		*to++ = i + 1 < len ? digits[bits >> 6 & 63] : '=';
-		*to++ = i + 2 < len ? digits[bits & 63] : '=';
+		*to++ = digits[i + 1 < len ? bits >> 6 & 63 : 64];
+		*to++ = digits[i + 2 < len ? bits & 63 : 64];
 	}
 	*to = '\0';
 	return out;
