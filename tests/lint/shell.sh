@@ -1,0 +1,5 @@
+#!/bin/bash
+# Every shell script is clean in shellcheck.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+grep -rlE --exclude-dir='build*' --exclude-dir=.git '^#!.*\b(ba)?sh\b' . | xargs shellcheck
