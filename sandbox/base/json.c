@@ -2,6 +2,8 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,11 +73,16 @@ static int refuse(const char *name, const char *text, size_t at, const char *why
 	return err_status(e, STATUS_DATA);
 }
 
+static size_t bom_len(const char *text)
+{
+	return text_starts(text, "\xef\xbb\xbf") ? 3 : 0;
+}
+
 int json_parse(const char *name, const char *text, size_t len, cJSON **ret, struct err *e)
 {
 	if (memchr(text, '\0', len))
 		return refuse(name, text, strlen(text), "a NUL byte stands in the text", e);
-	size_t bom = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+	size_t bom = bom_len(text);
 	cleanup_free char *plain = strndup(text + bom, len - bom);
 	if (!plain)
 		return err_sys(e, "parse %s", name);
@@ -104,27 +111,57 @@ int json_parse(const char *name, const char *text, size_t len, cJSON **ret, stru
 	return 0;
 }
 
-void json_locate(const char *text, const char *key, int *ret_line, int *ret_column)
+/* Which key of the text, counted from 1, is item's or the nearest one around it; 0: none. */
+static bool key_number(const cJSON *tree, const cJSON *item, size_t around, size_t *seen, size_t *ret)
 {
-	size_t len = strlen(key);
-	*ret_line = *ret_column = 1;
-	for (const char *s = text; *s;) {
+	const cJSON *child;
+	cJSON_ArrayForEach(child, tree)
+	{
+		size_t own = child->string ? ++*seen : around;
+		if (child == item) {
+			*ret = own;
+			return true;
+		}
+		if (key_number(child, item, own, seen, ret))
+			return true;
+	}
+	return false;
+}
+
+static size_t key_offset(const char *plain, size_t number)
+{
+	for (const char *s = plain; number && *s;) {
 		if (*s != '"') {
 			s++;
 			continue;
 		}
 		const char *end = string_end(s);
-		const char *after = end + strspn(end, " \t\r\n");
-		if (*after == ':' && (size_t)(end - s) == len + 2 && !memcmp(s + 1, key, len)) {
-			position(text, (size_t)(s - text), ret_line, ret_column);
-			return;
-		}
+		if (end[strspn(end, " \t\r\n")] == ':' && --number == 0)
+			return (size_t)(s - plain);
 		s = end;
 	}
+	return 0;
 }
 
-int json_known_keys(const char *name, const char *text, const cJSON *object,
-		    const char *const *names, size_t n, struct err *e)
+int json_refuse(const struct json_source *src, const cJSON *item, struct err *e, const char *fmt, ...)
+{
+	cleanup_free char *why = NULL;
+	va_list args;
+	va_start(args, fmt);
+	int len = vasprintf(&why, fmt, args);
+	va_end(args);
+	cleanup_free char *plain = strdup(src->text + bom_len(src->text));
+	if (len < 0 || !plain)
+		return err_set(e, ENOMEM, "%s: no memory", src->name);
+	blank_comments(plain);
+	size_t seen = 0;
+	size_t number = 0;
+	key_number(src->tree, item, 0, &seen, &number);
+	return refuse(src->name, plain, key_offset(plain, number), why, e);
+}
+
+int json_known_keys(const struct json_source *src, const cJSON *object, const char *const *names,
+		    size_t n, struct err *e)
 {
 	const cJSON *item;
 	cJSON_ArrayForEach(item, object)
@@ -132,16 +169,14 @@ int json_known_keys(const char *name, const char *text, const cJSON *object,
 		bool known = false;
 		for (size_t i = 0; i < n && !known; i++)
 			known = text_eq(item->string, names[i]);
-		if (known)
-			continue;
-		int line;
-		int column;
-		json_locate(text, item->string, &line, &column);
-		err_set(e, EINVAL, "%s:%d:%d: unknown key \"%s\"", name, line, column, item->string);
-		const char *near = text_nearest(item->string, names, n);
-		if (near)
-			err_hint(e, "did you mean \"%s\"?", near);
-		return err_status(e, STATUS_DATA);
+		if (!known) {
+			int r = json_refuse(src, item, e, "unknown key \"%s\"", item->string);
+			const char *near = text_nearest(item->string, names, n);
+			return near ? err_hint(e, "did you mean \"%s\"?", near) : r;
+		}
+		if (cJSON_GetObjectItemCaseSensitive(object, item->string) != item)
+			return json_refuse(src, item, e, "the key \"%s\" stands here twice",
+					   item->string);
 	}
 	return 0;
 }
@@ -201,6 +236,57 @@ int json_add_name(cJSON *object, const char *key, const char *text)
 	if (!bytes || asprintf(&bytes_key, "%s_b64", key) < 0)
 		return -ENOMEM;
 	return cJSON_AddStringToObject(object, bytes_key, bytes) ? 0 : -ENOMEM;
+}
+
+/* The value of a base64 digit; 64: it is none. */
+static unsigned int digit_value(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return (unsigned int)(c - 'A');
+	if (c >= 'a' && c <= 'z')
+		return (unsigned int)(c - 'a') + 26;
+	if (c >= '0' && c <= '9')
+		return (unsigned int)(c - '0') + 52;
+	return c == '+' ? 62 : c == '/' ? 63 : 64;
+}
+
+static int unbase64(const char *text, char **ret)
+{
+	cleanup_free char *out = malloc(strlen(text) / 4 * 3 + 4);
+	if (!out)
+		return -ENOMEM;
+	char *to = out;
+	uint32_t bits = 0;
+	unsigned int held = 0; /* bits not yet written */
+	for (; *text && *text != '='; text++) {
+		unsigned int value = digit_value(*text);
+		if (value == 64)
+			return -EINVAL;
+		bits = bits << 6 | value;
+		held += 6;
+		if (held < 8)
+			continue;
+		held -= 8;
+		*to = (char)(bits >> held & 0xff);
+		if (!*to++)
+			return -EINVAL; /* a name holds no NUL */
+	}
+	*to = '\0';
+	*ret = take_ptr(&out);
+	return 0;
+}
+
+int json_get_name(const cJSON *object, const char *key, char **ret)
+{
+	cleanup_free char *bytes_key = NULL;
+	if (asprintf(&bytes_key, "%s_b64", key) < 0)
+		return -ENOMEM;
+	const char *bytes = json_text(object, bytes_key);
+	if (bytes)
+		return unbase64(bytes, ret);
+	const char *text = json_text(object, key);
+	*ret = text ? strdup(text) : NULL;
+	return text && !*ret ? -ENOMEM : 0;
 }
 
 char *json_line(const cJSON *tree)

@@ -19,13 +19,22 @@ void json_free_at(cJSON **tree);
  * "fumehood.json:3:7: …", -EINVAL, STATUS_DATA. `name` is what the error calls the text. */
 int json_parse(const char *name, const char *text, size_t len, cJSON **ret, struct err *e);
 
-/* Refuse keys of an object that are not among names: -EINVAL, STATUS_DATA, with line, column and
- * the nearest name. `text` is what was parsed. */
-int json_known_keys(const char *name, const char *text, const cJSON *object,
-		    const char *const *names, size_t n, struct err *e);
+/* A text as it was parsed, for errors that point into it. Borrows all three. */
+struct json_source {
+	const char *name; /* what errors call the text */
+	const char *text;
+	const cJSON *tree;
+};
 
-/* Line and column (from 1) where "key" stands as a key in text; 1:1 when it does not. */
-void json_locate(const char *text, const char *key, int *ret_line, int *ret_column);
+/* Refuse what stands at item: "name:line:column: …", -EINVAL, STATUS_DATA. The place is that of
+ * the item's key, of the key around it when it has none, and 1:1 for the tree itself. */
+int json_refuse(const struct json_source *src, const cJSON *item, struct err *e, const char *fmt,
+		...) __attribute__((format(printf, 4, 5)));
+
+/* Refuse keys of an object that are not among names, with the nearest name, and keys that stand
+ * there twice. */
+int json_known_keys(const struct json_source *src, const cJSON *object, const char *const *names,
+		    size_t n, struct err *e);
 
 /* Members by name; the default when absent or of another type. */
 const char *json_text(const cJSON *object, const char *key);
@@ -35,6 +44,9 @@ bool json_true(const cJSON *object, const char *key);
 /* Adds text under key; when it is no UTF-8, U+FFFD stands in for what is not, and key_b64 holds
  * the bytes. NULL text adds null. 0 or -ENOMEM. */
 int json_add_name(cJSON *object, const char *key, const char *text);
+/* What json_add_name() was given: *ret is the caller's, NULL when the key is absent or null.
+ * 0, -ENOMEM, or -EINVAL when key_b64 is no base64 of a text. */
+int json_get_name(const cJSON *object, const char *key, char **ret);
 
 /* One line, no newline inside. NULL: no memory. */
 char *json_line(const cJSON *tree);

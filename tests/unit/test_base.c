@@ -32,6 +32,9 @@ static const struct {
 	{ "{} trailing", "f.json:1:4: this is no JSON" },
 };
 
+static const char *const names[] = { "a",       "", "a\xff", "\xff", "\xff\xfe", "\xff\xfe\xfd",
+				     "\xff/+?~" };
+
 static void test_json(void)
 {
 	for (size_t i = 0; i < countof(json_cases); i++) {
@@ -43,21 +46,60 @@ static void test_json(void)
 			       text_eq(json_cases[i].error ? json_cases[i].error : "", e.text),
 		       "parse: %s (%s)", text, e.text);
 	}
-	const char *text = "{\n \"netwrok\": \"none\" }";
-	const char *const known[] = { "timeout", "network" };
-	cleanup_json cJSON *tree = NULL;
-	struct err e = ERR_NULL;
-	json_parse("f.json", text, strlen(text), &tree, &e);
-	tap_ok(json_known_keys("f.json", text, tree, known, 2, &e) == -EINVAL &&
-		       text_eq(e.text, "f.json:2:2: unknown key \"netwrok\"") &&
-		       text_eq(e.hint, "did you mean \"network\"?"),
-	       "an unknown key is told with its place and the nearest one");
 
 	cleanup_json cJSON *object = cJSON_CreateObject();
 	json_add_name(object, "key", "a\xff");
 	cleanup_free char *line = json_line(object);
 	tap_ok(text_eq(line, "{\"key\":\"a\xef\xbf\xbd\",\"key_b64\":\"Yf8=\"}"),
 	       "a name that is no UTF-8 keeps its bytes: %s", line);
+	for (size_t i = 0; i < countof(names); i++) {
+		cleanup_json cJSON *named = cJSON_CreateObject();
+		cleanup_free char *back = NULL;
+		json_add_name(named, "key", names[i]);
+		tap_ok(json_get_name(named, "key", &back) == 0 && text_eq(back, names[i]),
+		       "and gets them back: %zu", i);
+	}
+}
+
+/* Keys that are refused, and where. */
+static const struct {
+	const char *text, *error, *hint;
+} key_cases[] = {
+	{ "{\n \"netwrok\": \"none\" }", "f.json:2:2: unknown key \"netwrok\"",
+	  "did you mean \"network\"?" },
+	{ "\xef\xbb\xbf/* \"oops\": 1 */ {\"timeout\": {\"oops\": 1},\r\n\"oops\": 2}",
+	  "f.json:2:1: unknown key \"oops\"", "" },
+	{ "{\"timeout\": 1, \"timeout\": 2}", "f.json:1:16: the key \"timeout\" stands here twice",
+	  "" },
+	{ "{\"network\": 1}", "", "" },
+};
+
+static void test_json_keys(void)
+{
+	static const char *const known[] = { "timeout", "network" };
+	for (size_t i = 0; i < countof(key_cases); i++) {
+		const char *text = key_cases[i].text;
+		cleanup_json cJSON *tree = NULL;
+		struct err e = ERR_NULL;
+		json_parse("f.json", text, strlen(text), &tree, &e);
+		struct json_source src = { "f.json", text, tree };
+		int r = json_known_keys(&src, tree, known, countof(known), &e);
+		tap_ok(r == (*key_cases[i].error ? -EINVAL : 0) &&
+			       text_eq(e.text, key_cases[i].error) &&
+			       text_eq(e.hint, key_cases[i].hint),
+		       "keys of %s: %s", text, e.text);
+	}
+	const char *text = "{\"a\": [1, {\"b\": 2}],\n \"c\": 3}";
+	cleanup_json cJSON *tree = NULL;
+	struct err e = ERR_NULL;
+	json_parse("f.json", text, strlen(text), &tree, &e);
+	struct json_source src = { "f.json", text, tree };
+	json_refuse(&src, tree->child->child, &e, "no");
+	tap_ok(text_eq(e.text, "f.json:1:2: no"), "an item of an array: %s", e.text);
+	json_refuse(&src, tree->child->next, &e, "no");
+	tap_ok(text_eq(e.text, "f.json:2:2: no"), "a key after others: %s", e.text);
+	json_refuse(&src, tree, &e, "no");
+	tap_ok(text_eq(e.text, "f.json:1:1: no"), "the whole: %s", e.text);
 }
 
 static void join(const char *key, void *value, void *with)
@@ -102,8 +144,8 @@ static void test_text(void)
 	cleanup_free char *shown = text_utf8("x\xc3\xa9\xed\xa0\x80y", &clean);
 	tap_ok(!clean && text_eq(shown, "x\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdy"),
 	       "surrogates are no UTF-8");
-	const char *const names[] = { "run", "report", "rule" };
-	tap_ok(text_eq(text_nearest("rnu", names, 3), "run") && !text_nearest("explode", names, 3),
+	const char *const words[] = { "run", "report", "rule" };
+	tap_ok(text_eq(text_nearest("rnu", words, 3), "run") && !text_nearest("explode", words, 3),
 	       "the nearest name");
 }
 
@@ -111,6 +153,7 @@ int main(void)
 {
 	test_err();
 	test_json();
+	test_json_keys();
 	test_map();
 	test_digest();
 	test_text();
