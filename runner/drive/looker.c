@@ -1,0 +1,181 @@
+#include "runner/drive/looker.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "probe/adapter.h"
+#include "probe/fingerprint.h"
+#include "probe/sensor.h"
+#include "probe/vantage.h"
+#include "runner/drive/session.h"
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+#include "sandbox/base/fault.h"
+#include "sandbox/base/fd.h"
+#include "sandbox/base/json.h"
+
+#define SENSORS_MAX 16
+
+static int compare_fds(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* Close all but what the looker needs; 0, 1 and 2 become /dev/null. */
+static int close_others(const struct cell *cell, int channel, struct err *e)
+{
+	int keep[CELL_TREES_MAX + 32] = { cell->pidfd,         channel,
+					  fault_fd(),          cell->view.root,
+					  cell->view.proc,     cell->view.scratch,
+					  cell->view.fanotify, cell->view.listener };
+	size_t n = 8;
+	for (size_t i = 0; i < cell->view.places_len; i++)
+		keep[n++] = cell->view.places[i].base;
+	assert(n <= countof(keep));
+	qsort(keep, n, sizeof(keep[0]), compare_fds);
+
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0)
+		return err_sys(e, "open /dev/null");
+	for (int fd = 0; fd < 3; fd++)
+		if (dup2(null, fd) < 0)
+			return err_sys(e, "detach the looker from the terminal");
+	int from = 3;
+	for (size_t i = 0; i < n; i++) {
+		if (keep[i] < from)
+			continue;
+		if (keep[i] > from)
+			close_range((unsigned int)from, (unsigned int)keep[i] - 1, 0);
+		from = keep[i] + 1;
+	}
+	close_range((unsigned int)from, ~0U, 0);
+	return 0;
+}
+
+/* Into the cell's user namespace: a file of mode 000 and another process's memory can be read from
+ * there, and nothing of the host that could not be read before. */
+static int join(const struct cell *cell, pid_t runner, struct err *e)
+{
+	if (setns(cell->pidfd, CLONE_NEWUSER))
+		return err_sys(e, "join the cell's user namespace");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return err_sys(e, "give up new privileges");
+	/* Joining cleared the signal that a parent's death sends. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != runner)
+		return err_set(e, EPIPE, "the runner is gone");
+	return 0;
+}
+
+static bool is_off(const struct order_setup *setup, const char *domain)
+{
+	for (const char *const *off = setup->sensors_off; off && *off; off++)
+		if (text_eq(*off, domain))
+			return true;
+	return false;
+}
+
+static int look(const struct order *order, const struct order_setup *setup, const struct cell *cell,
+		int channel, struct err *e)
+{
+	const struct cell_view *view = &cell->view;
+	struct vantage_place places[countof(view->places)];
+	for (size_t i = 0; i < view->places_len; i++)
+		places[i] = (struct vantage_place){ .dir = view->places[i].dir,
+						    .path = view->places[i].path,
+						    .base = view->places[i].base };
+	struct vantage vantage = { .root = view->root,
+				   .proc = view->proc,
+				   .scratch = view->scratch,
+				   .fanotify = view->fanotify,
+				   .places = places,
+				   .places_len = view->places_len,
+				   .zones = setup->zones,
+				   .zones_len = setup->zones_len,
+				   .own_dir = &CELL_RUN_DIR[1],
+				   .env_ignored = setup->adapter->env_ignored };
+	const struct sensor *sensors[SENSORS_MAX + 1] = { NULL };
+	size_t n = 0;
+	for (const struct sensor *const *s = fingerprint_sensors; *s; s++) {
+		if (is_off(setup, (*s)->domain))
+			continue;
+		assert(n < SENSORS_MAX);
+		sensors[n++] = *s;
+	}
+	struct session_setup session = { .order = order->name,
+					 .view = order->view,
+					 .project = setup->spec->project,
+					 .vantage = &vantage,
+					 .sensors = sensors,
+					 .listener = view->listener,
+					 .channel = channel };
+	return session_run(&session, e);
+}
+
+/* The runner raises it as its own. */
+static void send_err(int channel, const struct err *e)
+{
+	cleanup_json cJSON *line = cJSON_CreateObject();
+	cJSON_AddStringToObject(line, "kind", "err");
+	cJSON_AddNumberToObject(line, "code", e->code);
+	cJSON_AddNumberToObject(line, "status", e->status);
+	json_add_name(line, "text", e->text);
+	json_add_name(line, "hint", e->hint);
+	cleanup_free char *text = json_line(line);
+	if (text && !fd_write_full(channel, text, strlen(text)))
+		fd_write_full(channel, "\n", 1);
+}
+
+static _Noreturn void looker(const struct order *order, const struct order_setup *setup,
+			     const struct cell *cell, int channel, pid_t runner)
+{
+	struct err e = ERR_NULL;
+	setpgid(0, 0); /* ctrl-C is the runner's to hear */
+	signal(SIGPIPE, SIG_IGN);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	int r = close_others(cell, channel, &e);
+	if (!r)
+		r = join(cell, runner, &e);
+	if (!r)
+		r = look(order, setup, cell, channel, &e);
+	if (r)
+		send_err(channel, &e);
+	_exit(r ? 1 : 0);
+}
+
+int looker_start(const struct order *order, const struct order_setup *setup,
+		 const struct cell *cell, struct looker *ret, struct err *e)
+{
+	int ends[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return err_sys(e, "make a channel to the looker");
+	cleanup_close int mine = ends[0];
+	cleanup_close int its = ends[1];
+	pid_t runner = getpid();
+	pid_t pid = fork();
+	if (pid < 0)
+		return err_sys(e, "fork the looker");
+	if (pid == 0)
+		looker(order, setup, cell, its, runner);
+	*ret = (struct looker){ .pid = pid, .channel = take_fd(&mine) };
+	return 0;
+}
+
+void looker_done(struct looker *looker)
+{
+	fd_close_at(&looker->channel); /* it ends when it sees that */
+	if (looker->pid > 0)
+		while (waitpid(looker->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	*looker = LOOKER_NULL;
+}

@@ -1,0 +1,334 @@
+#include "runner/drive/order.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runner/drive/looker.h"
+#include "runner/drive/session.h"
+#include "runner/ledger.h"
+#include "runner/progress.h"
+#include "sandbox/base/buf.h"
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+#include "sandbox/base/fault.h"
+#include "sandbox/base/fd.h"
+#include "sandbox/base/json.h"
+#include "sandbox/base/text.h"
+
+#define LINE_LEN_MAX (512U << 20) /* of one line from the looker */
+#define LOG_LEN_MAX  (256U << 20) /* of the suite's output that is kept */
+#define LOG_PIPE_LEN (1 << 20)
+#define CALM_MS      20 /* lines and output are read in handfuls: each wake costs the suite time */
+
+struct run {
+	const struct order *order;
+	const struct order_setup *setup;
+	struct ledger *ledger;
+	struct progress *progress;
+	struct order_result *result;
+	struct cell cell;
+	struct looker looker;
+	struct buf lines; /* from the looker, not yet whole */
+	int signals;
+	int output; /* read end of the suite's output; -1: it ended */
+	int log;
+	uint64_t log_len;
+	int interrupts;
+	bool ready;  /* the looker has looked round */
+	bool exited; /* the command has ended */
+	bool over;   /* the looker has written its last line */
+};
+
+/* ---- what the looker says ---- */
+
+static int raise_err(const cJSON *line, struct err *e)
+{
+	err_set(e, (int)json_number(line, "code", EIO), "%s", json_text(line, "text"));
+	err_status(e, (int)json_number(line, "status", 0));
+	const char *hint = json_text(line, "hint");
+	if (hint && *hint)
+		err_hint(e, "%s", hint);
+	return err_in(e, "looker");
+}
+
+static int take_line(struct run *run, const char *text, size_t len, struct err *e)
+{
+	cleanup_json cJSON *line = cJSON_ParseWithLength(text, len);
+	const char *kind = json_text(line, "kind");
+	if (!kind)
+		return err_set(e, EPROTO, "the looker sent a line that is none of ours");
+	if (text_eq(kind, "ready"))
+		run->ready = true;
+	else if (text_eq(kind, "over"))
+		run->over = true;
+	else if (text_eq(kind, "err"))
+		return raise_err(line, e);
+	if (run->over || text_eq(kind, "ready"))
+		return 0;
+	run->result->tests_len += text_eq(kind, "test");
+	run->result->spoke |= text_eq(kind, "session");
+	progress_see(run->progress, line);
+	return ledger_append(run->ledger, text, len, e);
+}
+
+/* All whole lines that are there. */
+static int take_lines(struct run *run, struct err *e)
+{
+	for (;;) {
+		if (buf_reserve(&run->lines, 65536))
+			return err_set(e, ENOMEM, "read from the looker");
+		ssize_t n = recv(run->looker.channel, run->lines.at + run->lines.len, 65536,
+				 MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return 0;
+		if (n < 0)
+			return err_sys(e, "read from the looker");
+		if (n == 0)
+			return run->over ? 0 : err_set(e, EPIPE, "the looker ended before its time");
+		run->lines.len += (size_t)n;
+		size_t from = 0;
+		for (;;) {
+			char *at = run->lines.at + from;
+			char *end = memchr(at, '\n', run->lines.len - from);
+			if (!end)
+				break;
+			int r = take_line(run, at, (size_t)(end - at), e);
+			if (r)
+				return r;
+			from += (size_t)(end - at) + 1;
+		}
+		memmove(run->lines.at, run->lines.at + from, run->lines.len - from);
+		run->lines.len -= from;
+		if (run->lines.len > LINE_LEN_MAX)
+			return err_set(e, EFBIG, "a ledger line is over %u bytes", LINE_LEN_MAX);
+	}
+}
+
+/* ---- the suite's output ---- */
+
+static int keep_output(struct run *run, const char *bytes, size_t len, struct err *e)
+{
+	if (run->setup->echo)
+		fd_write_full(STDERR_FILENO, bytes, len); /* a closed terminal loses only the copy */
+	if (run->log_len == LOG_LEN_MAX)
+		return 0;
+	size_t room = LOG_LEN_MAX - run->log_len;
+	size_t part = len < room ? len : room;
+	if (fd_write_full(run->log, bytes, part))
+		return err_sys(e, "write the log of order %s", run->order->name);
+	run->log_len += part;
+	if (run->log_len < LOG_LEN_MAX)
+		return 0;
+	static const char cut[] = "\nfumehood: the log ends here: its limit of 256 MiB is reached\n";
+	return fd_write_full(run->log, cut, sizeof(cut) - 1) ? err_sys(e, "write the log") : 0;
+}
+
+static int take_output(struct run *run, struct err *e)
+{
+	char bytes[65536];
+	for (int rounds = 0; run->output >= 0 && rounds < 64; rounds++) {
+		ssize_t n = read(run->output, bytes, sizeof(bytes));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return 0;
+		if (n < 0)
+			return err_sys(e, "read the suite's output");
+		if (n == 0)
+			fd_close_at(&run->output);
+		int r = n ? keep_output(run, bytes, (size_t)n, e) : 0;
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- signals ---- */
+
+static int interrupt(struct run *run, struct err *e)
+{
+	run->result->interrupted = true;
+	if (run->exited)
+		return 0;
+	if (run->interrupts++ == 0)
+		return cell_stop(&run->cell, SIGINT, e);
+	return cell_kill(&run->cell, e);
+}
+
+static int take_signal(struct run *run, struct err *e)
+{
+	struct signalfd_siginfo info;
+	if (read(run->signals, &info, sizeof(info)) != sizeof(info))
+		return 0;
+	switch (info.ssi_signo) {
+	case SIGTSTP: /* the command has no terminal: it would not stop by itself */
+		if (!run->exited)
+			cell_signal(&run->cell, SIGSTOP, NULL);
+		raise(SIGSTOP);
+		return run->exited ? 0 : cell_signal(&run->cell, SIGCONT, e);
+	case SIGCONT:
+		return 0;
+	default:
+		return interrupt(run, e);
+	}
+}
+
+static int signals_open(sigset_t *ret_before, struct err *e)
+{
+	sigset_t mine;
+	sigemptyset(&mine);
+	static const int heard[] = { SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT };
+	for (size_t i = 0; i < countof(heard); i++)
+		sigaddset(&mine, heard[i]);
+	if (sigprocmask(SIG_BLOCK, &mine, ret_before))
+		return err_sys(e, "block signals");
+	int fd = signalfd(-1, &mine, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? err_sys(e, "signalfd") : fd;
+}
+
+/* ---- what the warden says ---- */
+
+static int take_event(struct run *run, struct err *e)
+{
+	struct cell_event event;
+	int r = cell_read(&run->cell, &event, e);
+	if (r)
+		return r;
+	if (event.kind == CELL_GONE)
+		return err_set(e, ECHILD,
+			       "the cell ended before its command did: its process 1 was killed");
+	struct order_result *result = run->result;
+	run->exited = true;
+	result->wait_status = event.wait_status;
+	result->timed_out = event.timed_out;
+	result->exec_failed = event.exec_failed;
+	result->exec_error = event.exec_error;
+	struct session_end end = { .wait_status = event.wait_status,
+				   .timed_out = event.timed_out,
+				   .interrupted = result->interrupted };
+	if (fd_write_full(run->looker.channel, &end, sizeof(end)))
+		return err_sys(e, "tell the looker that the command ended");
+	return 0;
+}
+
+/* ---- the loop ---- */
+
+static long now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int drive(struct run *run, struct err *e)
+{
+	long calm_until = 0;
+	int r = 0;
+	while (!r && !run->over) {
+		long calm = run->ready && !run->exited ? calm_until - now_ms() : 0;
+		enum { CONTROL, SIGNALS, LOOKER, OUTPUT, N };
+		struct pollfd polls[N] = {
+			[CONTROL] = { run->exited ? -1 : run->cell.control, POLLIN, 0 },
+			[SIGNALS] = { run->signals, POLLIN, 0 },
+			[LOOKER] = { calm > 0 ? -1 : run->looker.channel, POLLIN, 0 },
+			[OUTPUT] = { calm > 0 ? -1 : run->output, POLLIN, 0 },
+		};
+		int n = poll(polls, N, calm > 0 ? (int)calm : -1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(e, "wait for the cell");
+		if (polls[SIGNALS].revents)
+			r = take_signal(run, e);
+		if (!r && (polls[LOOKER].revents || polls[OUTPUT].revents)) {
+			calm_until = now_ms() + CALM_MS;
+			bool was_ready = run->ready;
+			r = take_lines(run, e);
+			if (!r)
+				r = take_output(run, e);
+			if (!r && run->ready && !was_ready)
+				r = cell_go(&run->cell, e);
+		}
+		if (!r && polls[CONTROL].revents)
+			r = take_event(run, e);
+	}
+	return r ? r : take_output(run, e);
+}
+
+/* The suite writes into a pipe of ours, never into a file of the host. */
+static int start(struct run *run, struct err *e)
+{
+	int ends[2];
+	if (pipe2(ends, O_CLOEXEC))
+		return err_sys(e, "make a pipe for the suite's output");
+	run->output = ends[0];
+	cleanup_close int suites = ends[1];
+	fcntl(run->output, F_SETPIPE_SZ, LOG_PIPE_LEN); /* a user's quota may refuse: smaller works */
+	if (fcntl(run->output, F_SETFL, O_NONBLOCK))
+		return err_sys(e, "make a pipe for the suite's output");
+	cleanup_close int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (null < 0)
+		return err_sys(e, "open /dev/null");
+
+	struct cell_spec spec = *run->setup->spec;
+	spec.stdin_fd = null;
+	spec.stdout_fd = spec.stderr_fd = suites;
+	int r = cell_start(&spec, &run->cell, e);
+	if (r)
+		return r;
+	run->result->isolation = run->cell.isolation;
+	int on = 1; /* before anyone in the cell can connect */
+	if (setsockopt(run->cell.view.listener, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
+		return err_sys(e, "ask for senders' numbers");
+	r = looker_start(run->order, run->setup, &run->cell, &run->looker, e);
+	cell_view_done(&run->cell.view); /* the looker has it */
+	return r;
+}
+
+int order_run(const struct order *order, const struct order_setup *setup, struct ledger *ledger,
+	      struct progress *progress, struct order_result *ret, struct err *e)
+{
+	struct order_result result = { 0 };
+	struct run run = { .order = order,
+			   .setup = setup,
+			   .ledger = ledger,
+			   .progress = progress,
+			   .result = &result,
+			   .cell = CELL_NULL,
+			   .looker = LOOKER_NULL,
+			   .signals = -1,
+			   .output = -1,
+			   .log = -1 };
+	sigset_t before;
+	run.signals = signals_open(&before, e);
+	int r = run.signals < 0 ? run.signals : ledger_open_log(ledger, order->name, &run.log, e);
+	if (!r)
+		r = start(&run, e);
+	if (!r)
+		r = drive(&run, e);
+	if (!r)
+		r = cell_release(&run.cell, e);
+	if (r)
+		err_in(e, "order %s", order->name);
+	/* The cell goes first: what the looker holds of it keeps nothing alive. */
+	cell_done(&run.cell);
+	looker_done(&run.looker);
+	buf_done(&run.lines);
+	fd_close_at(&run.output);
+	fd_close_at(&run.log);
+	fd_close_at(&run.signals);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (!r)
+		*ret = result;
+	return r;
+}

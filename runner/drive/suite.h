@@ -1,0 +1,31 @@
+#pragma once
+/*
+ * suite: the tests of one cell as their sessions announced them: a number for
+ * each id, and what became of it.
+ *
+ * A cell may hold several sessions of a framework, one after another; ids of a
+ * root other than the project's are prefixed by it, and an id that an earlier
+ * session had gets " (session N)" behind it.
+ */
+#include <stdbool.h>
+
+#include "sandbox/base/map.h"
+#include "sandbox/base/text.h"
+
+struct suite {
+	struct strv ids;   /* all, in execution order; the index is the number */
+	struct map number; /* id -> number + 1 */
+	bool *ran;         /* by number */
+	size_t session_at; /* number of the first test of the present session */
+	int sessions;
+	char *prefix; /* of the present session */
+};
+#define SUITE_NULL ((struct suite){ .number = MAP_NULL(NULL) })
+
+/* A session begins; rootdir and project are absolute paths. 0 or -ENOMEM. */
+int suite_session(struct suite *s, const char *project, const char *rootdir);
+/* Adds a test of the present session; the number, -EEXIST when it has one, or -ENOMEM. */
+int suite_add(struct suite *s, const char *id);
+/* The number of a test of the present session, by the adapter's id; -ENOENT. */
+int suite_find(const struct suite *s, const char *id);
+void suite_done(struct suite *s);

@@ -1,0 +1,149 @@
+#include "runner/drive/wire.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+
+void wire_init(struct wire *w, int listener)
+{
+	w->listener = listener;
+	w->conns_len = 0;
+}
+
+void wire_drop(struct wire *w, size_t conn)
+{
+	assert(conn < w->conns_len);
+	close(w->conns[conn].fd);
+	memmove(&w->conns[conn], &w->conns[conn + 1],
+		(w->conns_len - conn - 1) * sizeof(w->conns[0]));
+	w->conns_len--;
+}
+
+void wire_done(struct wire *w)
+{
+	while (w->conns_len)
+		wire_drop(w, w->conns_len - 1);
+}
+
+int wire_answer(struct wire *w, size_t conn, const char *packet)
+{
+	ssize_t n = send(w->conns[conn].fd, packet, strlen(packet), MSG_NOSIGNAL | MSG_DONTWAIT);
+	return n < 0 ? -errno : 0;
+}
+
+static void welcome(struct wire *w)
+{
+	cleanup_close int fd = accept4(w->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0 || w->conns_len == WIRE_CONNS_MAX)
+		return; /* whoever is one too many sees the end of the connection */
+	int on = 1;     /* the listener has it too, but a sender may have been quicker */
+	setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
+	w->conns[w->conns_len++] = (struct wire_conn){ .fd = take_fd(&fd) };
+}
+
+/* The sender's number as the kernel tells it, and an end to descriptors that came along. */
+static pid_t sender(struct msghdr *msg)
+{
+	pid_t pid = 0;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		if (c->cmsg_level != SOL_SOCKET)
+			continue;
+		if (c->cmsg_type == SCM_CREDENTIALS) {
+			struct ucred cred;
+			memcpy(&cred, CMSG_DATA(c), sizeof(cred));
+			pid = cred.pid;
+		} else if (c->cmsg_type == SCM_RIGHTS) {
+			size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+			for (size_t i = 0; i < n; i++) {
+				int fd;
+				memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+				close(fd);
+			}
+		}
+	}
+	return pid;
+}
+
+/* True when something came: a packet or the end. */
+static bool take_from(struct wire *w, size_t conn, struct wire_news *ret)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int) * 8)];
+	} control;
+	struct iovec io = { .iov_base = w->room, .iov_len = EVENT_LEN_MAX };
+	struct msghdr msg = { .msg_iov = &io,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+	ssize_t n = recvmsg(w->conns[conn].fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	*ret = (struct wire_news){ .kind = WIRE_HANGUP, .conn = conn };
+	if (n <= 0)
+		return true;
+	ret->kind = WIRE_PACKET;
+	ret->pid = sender(&msg);
+	w->room[n] = '\0';
+	ret->bytes = w->room;
+	ret->len = msg.msg_flags & MSG_TRUNC ? EVENT_LEN_MAX + 1 : (size_t)n;
+	return true;
+}
+
+static bool spin(struct wire *w, int conn, struct wire_news *ret)
+{
+	struct timespec start;
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do {
+		if (take_from(w, (size_t)conn, ret))
+			return true;
+		sched_yield();
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((now.tv_sec - start.tv_sec) * 1000000 + (now.tv_nsec - start.tv_nsec) / 1000 <
+		 WIRE_SPIN_US);
+	return false;
+}
+
+int wire_next(struct wire *w, int other, int spin_on, bool wait, struct wire_news *ret, struct err *e)
+{
+	if (spin_on >= 0 && spin(w, spin_on, ret))
+		return 0;
+	for (;;) {
+		struct pollfd polls[2 + WIRE_CONNS_MAX];
+		size_t conns = w->conns_len;
+		polls[0] = (struct pollfd){ .fd = w->listener, .events = POLLIN };
+		for (size_t i = 0; i < conns; i++)
+			polls[1 + i] = (struct pollfd){ .fd = w->conns[i].fd, .events = POLLIN };
+		polls[1 + conns] = (struct pollfd){ .fd = other, .events = POLLIN };
+		int n = poll(polls, (nfds_t)(2 + conns), wait ? -1 : 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(e, "wait for the adapter");
+		if (polls[1 + conns].revents) { /* first, so that no flood of packets hides it */
+			*ret = (struct wire_news){ .kind = WIRE_OTHER };
+			return 0;
+		}
+		for (size_t k = 0; k < conns; k++) {
+			size_t i = (w->turn + k) % conns;
+			if (!polls[1 + i].revents || !take_from(w, i, ret))
+				continue;
+			w->turn = i + 1; /* whoever spoke goes to the end of the queue */
+			return 0;
+		}
+		if (polls[0].revents) {
+			welcome(w);
+		} else if (!wait) {
+			*ret = (struct wire_news){ .kind = WIRE_OTHER };
+			return 0;
+		}
+	}
+}
