@@ -20,6 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	cleanup_free char *text = strndup((const char *)data, size);
 	cleanup_free char *line = json_line(tree);
 	assert(text && line && !strchr(line, '\n'));
-	json_known_keys("f", text, tree, known, countof(known), NULL);
+	const struct json_source src = { .name = "f", .text = text, .tree = tree };
+	json_known_keys(&src, tree, known, countof(known), NULL);
 	return 0;
 }
