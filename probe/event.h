@@ -14,8 +14,8 @@
 
 struct err;
 
-#define EVENT_LEN_MAX    (64 * 1024) /* bytes in a packet */
-#define EVENT_ID_LEN_MAX (16 * 1024) /* bytes in an id or another name */
+#define EVENT_LEN_MAX    65536 /* bytes in a packet */
+#define EVENT_ID_LEN_MAX 16384 /* bytes in an id or another name */
 #define EVENT_VERSION    1
 
 enum event_kind {
