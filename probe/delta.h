@@ -4,12 +4,14 @@
  *
  * `before` and `after` are JSON objects in text, as they stand in the ledger;
  * NULL where there was or is nothing. Owns its texts, but for the domain, what
- * and zone, which are constants of the probe.
+ * and zone, which are constants of the probe and of the vantage.
  */
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "sandbox/base/text.h"
+
+struct sensor;
 
 enum delta_kind { DELTA_LEAK, DELTA_TOUCH, DELTA_HELD };
 extern const char *const delta_kind_names[]; /* leak touch held */
@@ -17,11 +19,12 @@ extern const char *const delta_kind_names[]; /* leak touch held */
 #define DELTA_STOOD (-1) /* nobody: it stood before the order began */
 
 struct delta {
-	const char *domain; /* files env process descriptors processes threads … */
-	const char *what;   /* created content mode …; the sensor's words */
-	const char *zone;   /* files only; NULL elsewhere */
-	char *id;           /* unique in its domain */
-	char *key;          /* what a finding calls it, the same in every order */
+	const char *domain;          /* files env process descriptors processes threads … */
+	const char *what;            /* created content mode …; the sensor's words */
+	const char *zone;            /* files only; NULL elsewhere */
+	const struct sensor *sensor; /* the row that saw it: has the words */
+	char *id;                    /* unique in its domain */
+	char *key;                   /* what a finding calls it, the same in every order */
 	char *before;
 	char *after;
 	enum delta_kind kind;
@@ -39,6 +42,8 @@ struct delta_list {
 };
 #define DELTA_LIST_NULL ((struct delta_list){ 0 })
 
+/* Names kind and what after `before` and `after`: equal ones are a touch. */
+void delta_settle(struct delta *d);
 /* Adds one; keeps what d owns, also when it fails. 0 or -ENOMEM. */
 int delta_list_adopt(struct delta_list *list, struct delta *d);
 /* Goes on from an earlier list: of what stands in both, `before` is the earlier one's and `after`

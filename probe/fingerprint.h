@@ -36,8 +36,9 @@ int fingerprint_new(const struct vantage *v, const struct sensor *const *sensors
 
 /* Look now. What changed since the last look belongs to test number `by` (DELTA_STOOD for the
  * first look, which only learns what is there, and for what no test does); it is appended to
- * deltas, and what `by` opened of others' to met. Entries of the zone `state` have deltas but are
- * in no digest. */
+ * deltas, and what `by` opened of others' to met; both may be NULL. Entries of the zone `state`
+ * have deltas but are in no digest. A test process that is gone is no failure: what it alone could
+ * tell stays as it was last seen. */
 int fingerprint_look(struct fingerprint *f, int by, struct delta_list *deltas, struct met_list *met,
 		     struct err *e);
 /* A look that trusts no shortcut: contents are read again. */
@@ -47,7 +48,9 @@ struct digest fingerprint_digest(const struct fingerprint *f, const char *domain
 struct digest fingerprint_digest_all(const struct fingerprint *f);
 /* "fanotify" or "scan", and after an overflow why it changed; NULL when nothing did. */
 const char *fingerprint_tracker(const struct fingerprint *f, const char **ret_why);
-/* Processes that a test left and that still live. */
+/* What of a domain cannot be seen, and why; NULL: all is seen. Changes only in a look. */
+const char *fingerprint_blind(const struct fingerprint *f, const char *domain);
+/* Processes and threads that a test left (`owner`) and that lived at the last look. */
 int fingerprint_survivors(const struct fingerprint *f, struct delta_list *ret, struct err *e);
 void fingerprint_free(struct fingerprint *f);
 
