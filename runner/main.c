@@ -1,4 +1,125 @@
-int main(void)
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runner/command.h"
+#include "runner/printable.h"
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+#include "sandbox/base/text.h"
+
+static const struct command *const commands[] = { &cmd_run };
+
+static void overview(FILE *out)
 {
+	fprintf(out, "fumehood runs a test suite in a fresh little Linux of its own, and names what "
+		     "each test leaves behind.\n\n"
+		     "usage: fumehood COMMAND [OPTIONS] -- CMD...\n\n");
+	for (size_t i = 0; i < countof(commands); i++)
+		fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->help);
+	fprintf(out, "\nto begin: fumehood run -- pytest\n"
+		     "options of a command: fumehood COMMAND --help\n"
+		     "the whole story: man fumehood\n");
+}
+
+static void command_help(const struct command *command, bool brief)
+{
+	printf("usage: fumehood %s %s\n\n%s\n", command->name, command->args, command->help);
+	command->options(stdout);
+	if (!brief)
+		printf("\n%s", command->more);
+}
+
+static const struct command *find(const char *name)
+{
+	for (size_t i = 0; i < countof(commands); i++)
+		if (text_eq(name, commands[i]->name))
+			return commands[i];
+	return NULL;
+}
+
+static int unknown(const char *name, struct err *e)
+{
+	const char *names[countof(commands)];
+	for (size_t i = 0; i < countof(commands); i++)
+		names[i] = commands[i]->name;
+	err_set(e, EINVAL, "there is no %s %s", name[0] == '-' ? "option" : "command", name);
+	const char *near = text_nearest(name, names, countof(names));
+	if (near)
+		err_hint(e, "did you mean %s?", near);
+	else
+		err_hint(e, "fumehood --help lists what there is");
+	return err_status(e, STATUS_USAGE);
+}
+
+/* The first of -h and --help among the options: 'h', '-', or 0. */
+static char asks_help(int argc, char **argv)
+{
+	for (int i = 0; i < argc && !text_eq(argv[i], "--"); i++)
+		if (text_eq(argv[i], "-h") || text_eq(argv[i], "--help"))
+			return argv[i][1];
 	return 0;
+}
+
+static int dispatch(int argc, char **argv, struct err *e)
+{
+	const char *name = argc > 1 ? argv[1] : NULL;
+	if (!name || text_eq(name, "-h") || text_eq(name, "--help")) {
+		overview(stdout);
+		return 0;
+	}
+	if (text_eq(name, "--version")) {
+		printf("fumehood %s\n", FUMEHOOD_VERSION);
+		return 0;
+	}
+	if (text_eq(name, "--")) {
+		err_set(e, ENOSYS,
+			"fumehood -- CMD means fumehood check -- CMD, which is not built yet");
+		err_hint(e, "use fumehood run -- CMD");
+		return err_status(e, STATUS_USAGE);
+	}
+	const struct command *command = find(name);
+	if (!command)
+		return unknown(name, e);
+	char help = asks_help(argc - 1, argv + 1);
+	if (help) {
+		command_help(command, help == 'h');
+		return 0;
+	}
+	return command->run(argc - 1, argv + 1, e);
+}
+
+static void print_err(const struct err *e)
+{
+	cleanup_free char *text = printable(e->text);
+	cleanup_free char *hint = printable(e->hint);
+	fprintf(stderr, "fumehood: %s\n", text ? text : e->text);
+	if (e->hint[0])
+		fprintf(stderr, "hint: %s\n", hint ? hint : e->hint);
+}
+
+/* A descriptor that is opened later must not become the 0, 1 or 2 of somebody who expects them. */
+static void fill_standard_fds(void)
+{
+	int fd;
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd < 3);
+	if (fd >= 0)
+		close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	fill_standard_fds();
+	struct err e = ERR_NULL;
+	int status = dispatch(argc, argv, &e);
+	if (fflush(stdout) && status >= 0)
+		status = err_sys(&e, "write to stdout");
+	if (status >= 0)
+		return status;
+	print_err(&e);
+	return e.status ? e.status : STATUS_INTERNAL;
 }

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,26 +72,31 @@ const char *text_nearest(const char *text, const char *const *names, size_t n)
 	return best;
 }
 
-/* Length of the well-formed UTF-8 sequence at s, 0 when there is none (RFC 3629). */
-static size_t utf8_len(const unsigned char *s)
+size_t text_char(const char *text, uint32_t *ret)
 {
-	static const struct {
-		unsigned char first_min, first_max, second_min, second_max, len;
+	static const struct { /* well-formed sequences, RFC 3629 */
+		unsigned char first_min, first_max, second_min, second_max, len, bits;
 	} forms[] = {
-		{ 0x01, 0x7f, 0, 0, 1 },       { 0xc2, 0xdf, 0x80, 0xbf, 2 },
-		{ 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
-		{ 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
-		{ 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 },
-		{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
+		{ 0x01, 0x7f, 0, 0, 1, 0x7f },       { 0xc2, 0xdf, 0x80, 0xbf, 2, 0x1f },
+		{ 0xe0, 0xe0, 0xa0, 0xbf, 3, 0x0f }, { 0xe1, 0xec, 0x80, 0xbf, 3, 0x0f },
+		{ 0xed, 0xed, 0x80, 0x9f, 3, 0x0f }, { 0xee, 0xef, 0x80, 0xbf, 3, 0x0f },
+		{ 0xf0, 0xf0, 0x90, 0xbf, 4, 0x07 }, { 0xf1, 0xf3, 0x80, 0xbf, 4, 0x07 },
+		{ 0xf4, 0xf4, 0x80, 0x8f, 4, 0x07 },
 	};
+	const unsigned char *s = (const unsigned char *)text;
 	for (size_t i = 0; i < countof(forms); i++) {
 		if (s[0] < forms[i].first_min || s[0] > forms[i].first_max)
 			continue;
 		if (forms[i].len > 1 && (s[1] < forms[i].second_min || s[1] > forms[i].second_max))
 			return 0;
-		for (size_t k = 2; k < forms[i].len; k++)
+		uint32_t code = s[0] & forms[i].bits;
+		for (size_t k = 1; k < forms[i].len; k++) {
 			if ((s[k] & 0xc0) != 0x80)
 				return 0;
+			code = code << 6 | (s[k] & 0x3fU);
+		}
+		if (ret)
+			*ret = code;
 		return forms[i].len;
 	}
 	return 0;
@@ -105,8 +109,8 @@ char *text_utf8(const char *text, bool *ret_clean)
 		return NULL;
 	bool clean = true;
 	char *to = out;
-	for (const unsigned char *s = (const unsigned char *)text; *s;) {
-		size_t len = utf8_len(s);
+	for (const char *s = text; *s;) {
+		size_t len = text_char(s, NULL);
 		if (len) {
 			memcpy(to, s, len);
 		} else {

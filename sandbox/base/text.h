@@ -4,6 +4,7 @@
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 bool text_eq(const char *a, const char *b); /* NULL equals only NULL */
 bool text_starts(const char *text, const char *prefix);
@@ -11,6 +12,9 @@ bool text_starts(const char *text, const char *prefix);
 bool path_below(const char *path, const char *dir);
 /* The one of n names that is nearest to text, for "did you mean"; NULL when none is near. */
 const char *text_nearest(const char *text, const char *const *names, size_t n);
+/* The UTF-8 sequence that text begins with: its length, and the character unless ret is NULL. 0: it
+ * begins with none, or ends. */
+size_t text_char(const char *text, uint32_t *ret);
 /* A copy in which every byte that is no UTF-8 is U+FFFD; *ret_clean says whether none was. NULL:
  * no memory. */
 char *text_utf8(const char *text, bool *ret_clean);

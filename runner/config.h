@@ -1,0 +1,84 @@
+#pragma once
+/*
+ * config: what the user asked for, from the command line over fumehood.json
+ * over the defaults.
+ *
+ * One row of the settings table is the flag, the JSON key and the help line.
+ * Nothing is ignored and nothing is guessed: an unknown key or flag, a wrong
+ * type, a value that is not allowed are errors that say where and what is
+ * allowed instead. Lists add up; of anything else the command line wins.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "runner/project.h"
+#include "sandbox/base/json.h"
+#include "sandbox/base/text.h"
+
+struct adapter;
+struct err;
+
+enum config_tracker { CONFIG_TRACKER_AUTO, CONFIG_TRACKER_FANOTIFY, CONFIG_TRACKER_SCAN };
+enum config_caps { CONFIG_CAPS_NEEDED, CONFIG_CAPS_NONE };
+enum config_color { CONFIG_COLOR_AUTO, CONFIG_COLOR_ALWAYS, CONFIG_COLOR_NEVER };
+
+struct config {
+	int network;        /* enum cell_network */
+	struct strv env;    /* NAME=VALUE; of one name the last wins */
+	struct strv pass;   /* names of the caller's variables */
+	struct strv expose; /* absolute paths */
+	struct strv state_dirs;
+	uint32_t timeout_ms; /* 0: none */
+	uint32_t grace_ms;
+	uint64_t scratch_bytes; /* 0: half of the memory */
+	int tracker;            /* enum config_tracker */
+	struct strv without;    /* domains */
+	bool canary;
+	bool allow_nested;
+	int caps;                      /* enum config_caps */
+	struct strv accept_reduced;    /* of isolation_names */
+	const struct adapter *adapter; /* NULL: found by its signs */
+
+	struct strv fail_on; /* "leak" */
+	bool exit_zero;
+	bool bisect_exit;
+
+	bool show_values;
+	bool echo;
+	bool json;
+	bool quiet;
+	bool verbose;
+	int color; /* enum config_color */
+	char *out; /* NULL: in the state folder */
+	char *project_asked;
+
+	char *home; /* real path; NULL: the caller has none */
+	struct project project;
+	const char *const *command; /* borrowed from argv, NULL-terminated; empty: none was given */
+};
+#define CONFIG_NULL ((struct config){ .canary = true, .grace_ms = 5000 })
+
+/* Reads argv (argv[0] is the command's name), finds the project and reads its file. `c` begins as
+ * CONFIG_NULL; after a failure it holds what was read up to there. */
+int config_load(struct config *c, int argc, char **argv, struct err *e);
+void config_done(struct config *c);
+
+/* The options, from the table. */
+void config_help(FILE *out);
+
+/* One row, for whoever has to hold another list true to the table. */
+struct setting_name {
+	char flag[40];   /* "--network", "--no-canary" */
+	const char *key; /* "env.set"; NULL: the command line only */
+};
+/* False: there is no row n. */
+bool config_setting(size_t n, struct setting_name *ret);
+
+/* The settings as an object for run.json: values of variables stand there as their length and
+ * digest. NULL: no memory. */
+cJSON *config_json(const struct config *c);
+
+/* Apply the text of a fumehood.json that stands in the folder `base`. */
+int config_file(struct config *c, const char *name, const char *text, size_t len, const char *base,
+		struct err *e);

@@ -1,0 +1,328 @@
+#include "runner/ledger.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/digest.h"
+#include "sandbox/base/err.h"
+#include "sandbox/base/fd.h"
+#include "sandbox/base/text.h"
+
+#define LEDGER_FILE  "ledger.jsonl"
+#define NAME_LEN_MAX 64 /* of the project's basename in a path */
+#define FILE_LEN_MAX (64 << 20)
+#define ID_TRIES     64
+#define TAIL_LEN_MAX (64 << 10) /* bytes of a log that are looked at for its last lines */
+
+/* mkdir -p, 0700 for what is made. */
+static int make_folders(const char *path, struct err *e)
+{
+	cleanup_free char *at = strdup(path);
+	if (!at)
+		return err_set(e, ENOMEM, "make %s", path);
+	for (char *slash = at; slash;) {
+		slash = strchr(slash + 1, '/');
+		if (slash)
+			*slash = '\0';
+		if (mkdir(at, 0700) < 0 && errno != EEXIST)
+			return err_sys(e, "make %s", at);
+		if (slash)
+			*slash = '/';
+	}
+	return 0;
+}
+
+/* Where the runs of a project are kept. */
+static int runs_folder(const char *project, const char *home, char **ret, struct err *e)
+{
+	const char *state = getenv("XDG_STATE_HOME");
+	bool own = state && state[0] == '/';
+	if (!own && !home) {
+		err_set(e, ENOENT, "you have no home directory to keep the run in");
+		err_hint(e, "name a folder with --out DIR");
+		return err_status(e, STATUS_USAGE);
+	}
+	char hex[DIGEST_HEX];
+	digest_hex(digest_bytes(project, strlen(project)), hex);
+	if (asprintf(ret, "%s%s/fumehood/%.*s-%.8s/runs", own ? state : home,
+		     own ? "" : "/.local/state", NAME_LEN_MAX, strrchr(project, '/') + 1, hex) < 0)
+		return err_set(e, ENOMEM, "make the run folder");
+	return make_folders(*ret, e);
+}
+
+/* A new folder below runs: the time, so that they sort, and chance, so that two at once differ. */
+static int new_run(const char *runs, char **ret, struct err *e)
+{
+	time_t now = time(NULL);
+	struct tm utc;
+	char stamp[32];
+	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
+	for (int i = 0; i < ID_TRIES; i++) {
+		unsigned short chance = 0;
+		if (getrandom(&chance, sizeof(chance), 0) < 0)
+			return err_sys(e, "name the run");
+		cleanup_free char *path = NULL;
+		if (asprintf(&path, "%s/%s-%04x", runs, stamp, chance) < 0)
+			return err_set(e, ENOMEM, "name the run");
+		if (mkdir(path, 0700) == 0) {
+			*ret = take_ptr(&path);
+			return 0;
+		}
+		if (errno != EEXIST)
+			return err_sys(e, "make %s", path);
+	}
+	return err_set(e, EEXIST, "no free name for a run in %s", runs);
+}
+
+static int make_run_folder(const char *out, const char *project, const char *home, char **ret,
+			   struct err *e)
+{
+	if (!out) {
+		cleanup_free char *runs = NULL;
+		int r = runs_folder(project, home, &runs, e);
+		return r ? r : new_run(runs, ret, e);
+	}
+	int r = make_folders(out, e);
+	if (r)
+		return r;
+	*ret = realpath(out, NULL);
+	return *ret ? 0 : err_sys(e, "%s", out);
+}
+
+static int open_run_folder(const char *path, struct ledger *l, struct err *e)
+{
+	l->dir = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	if (l->dir < 0)
+		return err_sys(e, "open %s", path);
+	return 0;
+}
+
+static int begin(struct ledger *l, struct err *e)
+{
+	l->lines = openat(l->dir, LEDGER_FILE, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC,
+			  0600);
+	if (l->lines < 0 && errno == EEXIST) {
+		err_set(e, EEXIST, "%s holds a run already", l->path);
+		err_hint(e, "name another folder with --out, or remove this one");
+		return err_status(e, STATUS_USAGE);
+	}
+	if (l->lines < 0)
+		return err_sys(e, "write %s/" LEDGER_FILE, l->path);
+	if (mkdirat(l->dir, "logs", 0700) < 0 && errno != EEXIST)
+		return err_sys(e, "make %s/logs", l->path);
+	return 0;
+}
+
+/* A folder that cannot be written is the user's to mend. */
+static int unwritable(struct err *e)
+{
+	if (e && !e->status && e->code != ENOMEM) {
+		err_status(e, STATUS_USAGE);
+		err_hint(e, "name a folder that can be written with --out DIR");
+	}
+	return e ? err_in(e, "the run folder") : -EIO;
+}
+
+int ledger_create(const char *out, const char *project, const char *home, struct ledger *ret,
+		  struct err *e)
+{
+	cleanup(ledger_done) struct ledger l = LEDGER_NULL;
+	int r = make_run_folder(out, project, home, &l.path, e);
+	r = r ? r : open_run_folder(l.path, &l, e);
+	r = r ? r : begin(&l, e);
+	if (r)
+		return unwritable(e);
+	*ret = take(&l, LEDGER_NULL);
+	return 0;
+}
+
+int ledger_open(const char *path, struct ledger *ret, struct err *e)
+{
+	cleanup(ledger_done) struct ledger l = LEDGER_NULL;
+	l.path = realpath(path, NULL);
+	if (!l.path) {
+		err_sys(e, "%s", path);
+		return err_status(e, STATUS_USAGE);
+	}
+	int r = open_run_folder(l.path, &l, e);
+	if (!r)
+		*ret = take(&l, LEDGER_NULL);
+	return r;
+}
+
+void ledger_done(struct ledger *l)
+{
+	free(l->path);
+	fd_close_at(&l->dir);
+	fd_close_at(&l->lines);
+	*l = LEDGER_NULL;
+}
+
+static int full(const struct ledger *l, const char *name, struct err *e)
+{
+	bool no_room = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+	err_sys(e, "write %s/%s", l->path, name);
+	if (no_room)
+		err_hint(e, "free some room there, or name another folder with --out DIR");
+	return err_status(e, STATUS_HOST);
+}
+
+int ledger_append(struct ledger *l, const char *line, size_t len, struct err *e)
+{
+	assert(l->lines >= 0 && !memchr(line, '\n', len));
+	if (len >= LEDGER_LINE_MAX)
+		return err_set(e, EMSGSIZE, "a line of the ledger is over %d bytes", LEDGER_LINE_MAX);
+	cleanup_free char *whole = malloc(len + 1);
+	if (!whole)
+		return err_set(e, ENOMEM, "write the ledger");
+	memcpy(whole, line, len);
+	whole[len] = '\n';
+
+	off_t end = lseek(l->lines, 0, SEEK_END);
+	if (end >= 0 && fd_write_full(l->lines, whole, len + 1) == 0)
+		return 0;
+	int code = errno;
+	/* Half a line in the middle would spoil all that come after it. */
+	if (end >= 0 && ftruncate(l->lines, end) < 0)
+		return err_sys(e, "write %s/" LEDGER_FILE, l->path);
+	errno = code;
+	return full(l, LEDGER_FILE, e);
+}
+
+static int log_name(const char *order, char **ret, struct err *e)
+{
+	assert(!strchr(order, '/'));
+	return asprintf(ret, "logs/%s.log", order) < 0 ? err_set(e, ENOMEM, "open the log") : 0;
+}
+
+int ledger_open_log(struct ledger *l, const char *order, int *ret, struct err *e)
+{
+	cleanup_free char *name = NULL;
+	int r = log_name(order, &name, e);
+	if (r)
+		return r;
+	int fd = openat(l->dir, name, O_RDWR | O_APPEND | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return full(l, name, e);
+	*ret = fd;
+	return 0;
+}
+
+int ledger_log_tail(const struct ledger *l, const char *order, size_t lines_max, char **ret,
+		    struct err *e)
+{
+	cleanup_free char *name = NULL;
+	int r = log_name(order, &name, e);
+	if (r)
+		return r;
+	cleanup_close int fd = openat(l->dir, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(e, "open %s/%s", l->path, name);
+	off_t len = lseek(fd, 0, SEEK_END);
+	off_t from = len > TAIL_LEN_MAX ? len - TAIL_LEN_MAX : 0;
+	cleanup_free char *text = calloc(1, TAIL_LEN_MAX + 1);
+	if (!text)
+		return err_set(e, ENOMEM, "read %s", name);
+	if (len < 0 || lseek(fd, from, SEEK_SET) < 0 || fd_read_full(fd, text, TAIL_LEN_MAX) < 0)
+		return err_sys(e, "read %s/%s", l->path, name);
+	size_t end = strlen(text);
+	while (end && text[end - 1] == '\n')
+		end--;
+	text[end] = '\0';
+	size_t start = end;
+	for (size_t lines = 0; start; start--)
+		if (text[start - 1] == '\n' && ++lines == lines_max)
+			break;
+	*ret = strdup(text + start);
+	return *ret ? 0 : err_set(e, ENOMEM, "read %s", name);
+}
+
+int ledger_save(struct ledger *l, const char *name, const char *text, size_t len, struct err *e)
+{
+	cleanup_free char *fresh = NULL;
+	if (asprintf(&fresh, "%s.new", name) < 0)
+		return err_set(e, ENOMEM, "write %s", name);
+	cleanup_close int fd = openat(l->dir, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return full(l, name, e);
+	if (fd_write_full(fd, text, len) == 0 && renameat(l->dir, fresh, l->dir, name) == 0)
+		return 0;
+	int code = errno;
+	unlinkat(l->dir, fresh, 0);
+	errno = code;
+	return full(l, name, e);
+}
+
+int ledger_load(const struct ledger *l, const char *name, cJSON **ret, struct err *e)
+{
+	cleanup_free char *text = NULL;
+	size_t len = 0;
+	int r = fd_load(l->dir, name, FILE_LEN_MAX, &text, &len, e);
+	if (r)
+		return err_in(e, "%s", l->path);
+	cleanup_json cJSON *tree = NULL;
+	r = json_parse(name, text, len, &tree, e);
+	if (r)
+		return r;
+	if (json_number(tree, "version", 0) != LEDGER_VERSION) {
+		err_set(e, EINVAL, "%s/%s is of a version that is not known", l->path, name);
+		return err_status(e, STATUS_DATA);
+	}
+	*ret = take_ptr(&tree);
+	return 0;
+}
+
+static int read_line(const struct ledger *l, size_t number, const char *text, size_t len,
+		     cJSON **ret, struct err *e)
+{
+	cleanup_json cJSON *line = NULL;
+	const char *why = "is no JSON object";
+	if (memchr(text, '\0', len) == NULL)
+		line = cJSON_ParseWithLength(text, len);
+	if (cJSON_IsObject(line) && json_text(line, "kind")) {
+		if (json_number(line, "v", 0) == LEDGER_VERSION) {
+			*ret = take_ptr(&line);
+			return 0;
+		}
+		why = "is of a version that is not known";
+	}
+	err_set(e, EINVAL, "%s/" LEDGER_FILE ":%zu: this line %s", l->path, number, why);
+	return err_status(e, STATUS_DATA);
+}
+
+int ledger_each(const struct ledger *l,
+		int (*each)(void *with, const char *kind, const cJSON *line, struct err *e),
+		void *with, struct err *e)
+{
+	int fd = openat(l->dir, LEDGER_FILE, O_RDONLY | O_CLOEXEC);
+	FILE *in = fd < 0 ? NULL : fdopen(fd, "re");
+	if (!in) {
+		err_sys(e, "open %s/" LEDGER_FILE, l->path);
+		fd_close_at(&fd);
+		return err_status(e, STATUS_DATA);
+	}
+	cleanup_free char *text = NULL;
+	size_t cap = 0;
+	ssize_t len;
+	int r = 0;
+	for (size_t number = 1; !r && (len = getline(&text, &cap, in)) > 0; number++) {
+		if (text[len - 1] != '\n')
+			break; /* torn: the run was killed while it wrote */
+		cleanup_json cJSON *line = NULL;
+		r = read_line(l, number, text, (size_t)len - 1, &line, e);
+		r = r ? r : each(with, json_text(line, "kind"), line, e);
+	}
+	if (!r && ferror(in))
+		r = err_sys(e, "read %s/" LEDGER_FILE, l->path);
+	fclose(in);
+	return r;
+}
