@@ -15,7 +15,8 @@ struct err;
 
 enum cell_network { CELL_NETWORK_NONE, CELL_NETWORK_HOST };
 
-/* Something of the host that is visible read-only: a file or a folder. */
+/* Something of the host that is visible read-only: a file or a folder. A symbolic link is made
+ * again as it is, never followed. */
 struct cell_bind {
 	const char *source; /* absolute, on the host */
 	const char *target; /* absolute, in the cell; made when it lies in a private folder */
@@ -49,6 +50,9 @@ struct cell_spec {
 
 	const struct cell_bind *binds;
 	size_t binds_len;
+	/* Secrets below a bind: each is covered by an empty file or folder. */
+	const char *const *hidden;
+	size_t hidden_len;
 	const struct cell_file *files;
 	size_t files_len;
 
