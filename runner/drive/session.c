@@ -10,6 +10,7 @@
 
 #include "probe/event.h"
 #include "probe/fingerprint.h"
+#include "probe/sensor.h"
 #include "runner/drive/drop.h"
 #include "runner/drive/record.h"
 #include "runner/drive/scopes.h"
@@ -199,19 +200,26 @@ static void go(struct session *s)
 	wire_answer(&s->wire, (size_t)s->speaker, "{\"t\":\"go\"}");
 }
 
-/* The adapter broke the protocol: it is told, and what comes later is no evidence. */
-static void break_off(struct session *s, const char *why)
+static void say_stop(struct session *s)
 {
-	if (!s->broken)
-		s->broken = strdup(why);
 	cleanup_json cJSON *answer = cJSON_CreateObject();
 	cJSON_AddStringToObject(answer, "t", "stop");
-	cJSON_AddStringToObject(answer, "why", why);
+	cJSON_AddStringToObject(answer, "why", s->broken);
 	cleanup_free char *line = json_line(answer);
-	if (line && s->speaker >= 0)
+	if (line)
 		wire_answer(&s->wire, (size_t)s->speaker, line);
+}
+
+/* The adapter broke the protocol: it is told, and what comes later is no evidence. */
+static int break_off(struct session *s, const char *why, struct err *e)
+{
+	s->broken = strdup(why);
+	if (!s->broken)
+		return err_set(e, ENOMEM, "end the order");
 	s->lost = true;
 	s->phase = PHASE_IDLE;
+	say_stop(s);
+	return 0;
 }
 
 /* ---- the acts of the phase table ---- */
@@ -337,8 +345,7 @@ static int act_collected(struct session *s, const struct event *ev, struct err *
 	cleanup_json cJSON *file = NULL;
 	struct err why = ERR_NULL;
 	if (drop_take(s->setup->vantage->scratch, ev->file, &file, &why)) {
-		break_off(s, why.text);
-		return 0;
+		return break_off(s, why.text, e);
 	}
 	const cJSON *test;
 	cJSON_ArrayForEach(test, cJSON_GetObjectItemCaseSensitive(file, "tests"))
@@ -346,9 +353,10 @@ static int act_collected(struct session *s, const struct event *ev, struct err *
 		const char *id = json_text(test, "id");
 		int number = id ? suite_add(&s->suite, id) : -EPROTO;
 		if (number == -EEXIST || number == -EPROTO) {
-			break_off(s, id ? "two tests were announced under one id"
-					: "a test was announced without an id");
-			return 0;
+			return break_off(s,
+					 id ? "two tests were announced under one id"
+					    : "a test was announced without an id",
+					 e);
 		}
 		if (number < 0)
 			return err_set(e, ENOMEM, "keep a test's id");
@@ -362,8 +370,7 @@ static int act_start(struct session *s, const struct event *ev, struct err *e)
 	s->test = suite_find(&s->suite, ev->test);
 	if (s->test < 0) {
 		s->test = NOBODY;
-		break_off(s, "a test began that was not announced");
-		return 0;
+		return break_off(s, "a test began that was not announced", e);
 	}
 	int r = look_between(s, e);
 	if (!r)
@@ -402,17 +409,16 @@ static int act_scope(struct session *s, const struct event *ev, struct err *e)
 	if (!ev->at_end) {
 		r = scopes_begin(&s->scopes, ev->fixture, ev->scope, closing, s->test);
 		if (r == -EPROTO)
-			break_off(s, "a fixture closed that was not open, or nests too deep");
-		else if (r)
+			return break_off(s, "a fixture closed that was not open, or nests too deep",
+					 e);
+		if (r)
 			return err_set(e, ENOMEM, "keep a fixture");
-		else
-			go(s);
+		go(s);
 		return 0;
 	}
 	struct scope *scope;
 	if (scopes_end(&s->scopes, ev->fixture, ev->scope, closing, &scope)) {
-		break_off(s, "a fixture ended that was not the innermost one begun");
-		return 0;
+		return break_off(s, "a fixture ended that was not the innermost one begun", e);
 	}
 	go(s);
 	return closing ? send_scope(s, scope, e) : show_held(s, scope, e);
@@ -422,12 +428,10 @@ static int act_finish(struct session *s, const struct event *ev, struct err *e)
 {
 	int test = s->test;
 	if (suite_find(&s->suite, ev->test) != test) {
-		break_off(s, "a test finished that was not the one running");
-		return 0;
+		return break_off(s, "a test finished that was not the one running", e);
 	}
 	if (s->scopes.nest_len) {
-		break_off(s, "a test finished while a fixture was being set up or closed");
-		return 0;
+		return break_off(s, "a test finished while a fixture was being set up or closed", e);
 	}
 	int r = look(s, e);
 	if (r)
@@ -436,10 +440,10 @@ static int act_finish(struct session *s, const struct event *ev, struct err *e)
 	s->test = next < 0 ? NOBODY : next;
 	s->phase = next < 0 ? PHASE_COLLECTED : PHASE_TEST;
 	if (ev->next && next < 0)
-		break_off(s, "the next test named is not one that was announced");
+		r = break_off(s, "the next test named is not one that was announced", e);
 	else
 		go(s); /* the suite goes on while the line is written */
-	return send_test(s, test, ev->outcome, ev->packet, NULL, e);
+	return r ? r : send_test(s, test, ev->outcome, ev->packet, NULL, e);
 }
 
 static int act_done(struct session *s, const struct event *ev, struct err *e)
@@ -481,8 +485,7 @@ static int step(struct session *s, const struct event *ev, struct err *e)
 		char why[128];
 		snprintf(why, sizeof(why), "the adapter sent %s while the suite is %s",
 			 event_kind_name(ev->kind), phase_names[s->phase]);
-		break_off(s, why);
-		return 0;
+		return break_off(s, why, e);
 	}
 	s->phase = step->then;
 	return step->act(s, ev, e);
@@ -544,8 +547,7 @@ static int hear(struct session *s, const struct wire_news *news, struct err *e)
 	else
 		event_parse(&ev, news->bytes, news->len, &why);
 	if (why.code && speaker) {
-		break_off(s, why.text);
-		return 0;
+		return break_off(s, why.text, e);
 	}
 	if (why.code) {
 		int r = refuse(s, news, why.text, e);
@@ -553,8 +555,10 @@ static int hear(struct session *s, const struct wire_news *news, struct err *e)
 	}
 	if (!speaker)
 		return stranger(s, news, &ev, e);
-	if (s->lost)
-		return 0; /* broken off: what it still says is no evidence */
+	if (s->broken) {
+		say_stop(s);
+		return 0;
+	}
 	return step(s, &ev, e);
 }
 
@@ -604,6 +608,18 @@ static cJSON *survivors(struct session *s, struct err *e)
 	return array;
 }
 
+/* What could not be seen, by domain: never silence. */
+static cJSON *blind_spots(const struct session *s)
+{
+	cJSON *object = cJSON_CreateObject();
+	for (const struct sensor *const *row = s->setup->sensors; *row; row++) {
+		const char *why = fingerprint_blind(s->prints, (*row)->domain);
+		if (why)
+			cJSON_AddStringToObject(object, (*row)->domain, why);
+	}
+	return object;
+}
+
 static double seconds_since(struct timespec start)
 {
 	struct timespec now;
@@ -634,6 +650,7 @@ static int send_end(struct session *s, const struct session_end *end, struct err
 	if (why)
 		cJSON_AddStringToObject(line, "tracker_why", why);
 	cJSON_AddNumberToObject(line, "refused", (double)s->refused);
+	cJSON_AddItemToObject(line, "blind", blind_spots(s));
 	cJSON_AddItemToObject(line, "survivors", alive);
 	cJSON_AddItemToObject(line, "unattributed", unattributed(s));
 	return send_tree(s, line, e);
