@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runner/drive/looker.h"
@@ -23,7 +22,6 @@
 #include "sandbox/base/json.h"
 #include "sandbox/base/text.h"
 
-#define LINE_LEN_MAX (512U << 20) /* of one line from the looker */
 #define LOG_LEN_MAX  (256U << 20) /* of the suite's output that is kept */
 #define LOG_PIPE_LEN (1 << 20)
 #define CALM_MS      20 /* lines and output are read in handfuls: each wake costs the suite time */
@@ -109,8 +107,8 @@ static int take_lines(struct run *run, struct err *e)
 		}
 		memmove(run->lines.at, run->lines.at + from, run->lines.len - from);
 		run->lines.len -= from;
-		if (run->lines.len > LINE_LEN_MAX)
-			return err_set(e, EFBIG, "a ledger line is over %u bytes", LINE_LEN_MAX);
+		if (run->lines.len > LEDGER_LINE_MAX)
+			return err_set(e, EFBIG, "a ledger line is over %d bytes", LEDGER_LINE_MAX);
 	}
 }
 
@@ -118,8 +116,10 @@ static int take_lines(struct run *run, struct err *e)
 
 static int keep_output(struct run *run, const char *bytes, size_t len, struct err *e)
 {
-	if (run->setup->echo)
+	if (run->setup->echo) {
+		progress_hide(run->progress);
 		fd_write_full(STDERR_FILENO, bytes, len); /* a closed terminal loses only the copy */
+	}
 	if (run->log_len == LOG_LEN_MAX)
 		return 0;
 	size_t room = LOG_LEN_MAX - run->log_len;
@@ -223,19 +223,12 @@ static int take_event(struct run *run, struct err *e)
 
 /* ---- the loop ---- */
 
-static long now_ms(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static int drive(struct run *run, struct err *e)
 {
-	long calm_until = 0;
+	int64_t calm_until = 0;
 	int r = 0;
 	while (!r && !run->over) {
-		long calm = run->ready && !run->exited ? calm_until - now_ms() : 0;
+		int64_t calm = run->ready && !run->exited ? calm_until - progress_clock_ms() : 0;
 		enum { CONTROL, SIGNALS, LOOKER, OUTPUT, N };
 		struct pollfd polls[N] = {
 			[CONTROL] = { run->exited ? -1 : run->cell.control, POLLIN, 0 },
@@ -243,15 +236,19 @@ static int drive(struct run *run, struct err *e)
 			[LOOKER] = { calm > 0 ? -1 : run->looker.channel, POLLIN, 0 },
 			[OUTPUT] = { calm > 0 ? -1 : run->output, POLLIN, 0 },
 		};
-		int n = poll(polls, N, calm > 0 ? (int)calm : -1);
+		int wait = progress_due_ms(run->progress);
+		if (calm > 0 && (wait < 0 || calm < wait))
+			wait = (int)calm;
+		int n = poll(polls, N, wait);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return err_sys(e, "wait for the cell");
+		progress_tick(run->progress);
 		if (polls[SIGNALS].revents)
 			r = take_signal(run, e);
 		if (!r && (polls[LOOKER].revents || polls[OUTPUT].revents)) {
-			calm_until = now_ms() + CALM_MS;
+			calm_until = progress_clock_ms() + CALM_MS;
 			bool was_ready = run->ready;
 			r = take_lines(run, e);
 			if (!r)
