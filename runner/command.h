@@ -15,7 +15,7 @@ struct command {
 	void (*options)(FILE *out);
 	const char *more;
 	/* argv[0] is the command's name. The exit status, or negative errno. */
-	int (*run)(int argc, char **argv, struct err *e);
+	int (*run)(int argc, const char *const *argv, struct err *e);
 };
 
 extern const struct command cmd_run;

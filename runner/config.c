@@ -77,8 +77,7 @@ static const struct setting settings[] = {
 	  "limit of all it writes: 64M, 2G (default 0: half of the memory)", A(SIZE, scratch_bytes) },
 	{ "allow-nested", "allow_nested", NULL, "let the suite make namespaces of its own",
 	  A(BOOL, allow_nested) },
-	{ "caps", "caps", "needed|none",
-	  "root in somebody else's project keeps what writing there needs (default), or nothing",
+	{ "caps", "caps", "needed|none", "root in somebody else's project: what writing there needs",
 	  A(CHOICE, caps), AMONG(caps_names) },
 	{ "accept-reduced", "accept_reduced", "LIST", "parts of the isolation that may be missing",
 	  A(WORDS, accept_reduced), AMONG(isolation_names) },
@@ -474,7 +473,7 @@ static int unknown_flag(const char *arg, struct err *e)
 }
 
 /* Reads --NAME, --NAME=VALUE or --NAME VALUE at argv[*at]. */
-static int long_flag(int argc, char **argv, int *at, struct argument *ret, struct err *e)
+static int long_flag(int argc, const char *const *argv, int *at, struct argument *ret, struct err *e)
 {
 	const char *arg = argv[*at];
 	const char *name = arg + 2;
@@ -531,8 +530,8 @@ static int short_flags(struct arguments *args, const char *letters, struct err *
 	return r;
 }
 
-static int read_arguments(struct config *c, struct arguments *args, int argc, char **argv,
-			  struct err *e)
+static int read_arguments(struct config *c, struct arguments *args, int argc,
+			  const char *const *argv, struct err *e)
 {
 	int r = 0;
 	int i = 1;
@@ -549,7 +548,7 @@ static int read_arguments(struct config *c, struct arguments *args, int argc, ch
 				     argv[i]);
 		}
 	}
-	c->command = (const char *const *)argv + (i < argc ? i + 1 : argc);
+	c->command = argv + (i < argc ? i + 1 : argc);
 	return r;
 }
 
@@ -566,7 +565,7 @@ static int apply(struct config *c, const struct arguments *args, const char *cwd
 }
 
 /* A later error may stand before the flag that says how errors are told. */
-static bool stands_among(int argc, char **argv, const char *flag)
+static bool stands_among(int argc, const char *const *argv, const char *flag)
 {
 	for (int i = 1; i < argc && !text_eq(argv[i], "--"); i++)
 		if (text_eq(argv[i], flag))
@@ -583,7 +582,7 @@ static const char *asked_project(const struct arguments *args)
 	return asked;
 }
 
-static int read_all(struct config *c, int argc, char **argv, struct err *e)
+static int read_all(struct config *c, int argc, const char *const *argv, struct err *e)
 {
 	cleanup_free char *cwd = get_current_dir_name();
 	if (!cwd)
@@ -601,7 +600,7 @@ static int read_all(struct config *c, int argc, char **argv, struct err *e)
 	return r;
 }
 
-int config_load(struct config *c, int argc, char **argv, struct err *e)
+int config_load(struct config *c, int argc, const char *const *argv, struct err *e)
 {
 	int r = read_all(c, argc, argv, e);
 	if (r && r != -ENOMEM && !e->status)
@@ -693,7 +692,7 @@ static cJSON *value_json(const struct setting *s, const void *at)
 	case KIND_WORDS:
 	case KIND_PATHS:
 	case KIND_NAMES:
-		return cJSON_CreateStringArray((const char *const *)list->at, (int)list->len);
+		return json_texts((const char *const *)list->at);
 	case KIND_N:
 		break;
 	}

@@ -61,7 +61,7 @@ struct config {
 
 /* Reads argv (argv[0] is the command's name), finds the project and reads its file. `c` begins as
  * CONFIG_NULL; after a failure it holds what was read up to there. */
-int config_load(struct config *c, int argc, char **argv, struct err *e);
+int config_load(struct config *c, int argc, const char *const *argv, struct err *e);
 void config_done(struct config *c);
 
 /* The options, from the table. */

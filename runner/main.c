@@ -55,7 +55,7 @@ static int unknown(const char *name, struct err *e)
 }
 
 /* The first of -h and --help among the options: 'h', '-', or 0. */
-static char asks_help(int argc, char **argv)
+static char asks_help(int argc, const char *const *argv)
 {
 	for (int i = 0; i < argc && !text_eq(argv[i], "--"); i++)
 		if (text_eq(argv[i], "-h") || text_eq(argv[i], "--help"))
@@ -63,7 +63,7 @@ static char asks_help(int argc, char **argv)
 	return 0;
 }
 
-static int dispatch(int argc, char **argv, struct err *e)
+static int dispatch(int argc, const char *const *argv, struct err *e)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
 	if (!name || text_eq(name, "-h") || text_eq(name, "--help")) {
@@ -115,7 +115,7 @@ int main(int argc, char **argv)
 {
 	fill_standard_fds();
 	struct err e = ERR_NULL;
-	int status = dispatch(argc, argv, &e);
+	int status = dispatch(argc, (const char *const *)argv, &e);
 	if (fflush(stdout) && status >= 0)
 		status = err_sys(&e, "write to stdout");
 	if (status >= 0)

@@ -4,7 +4,7 @@
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 
-static int run(int argc, char **argv, struct err *e)
+static int run(int argc, const char *const *argv, struct err *e)
 {
 	cleanup(config_done) struct config c = CONFIG_NULL;
 	return config_load(&c, argc, argv, e);

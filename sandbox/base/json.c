@@ -289,6 +289,19 @@ int json_get_name(const cJSON *object, const char *key, char **ret)
 	return text && !*ret ? -ENOMEM : 0;
 }
 
+cJSON *json_texts(const char *const *texts)
+{
+	cleanup_json cJSON *array = cJSON_CreateArray();
+	for (; array && texts && *texts; texts++) {
+		cleanup_free char *shown = text_utf8(*texts, NULL);
+		cJSON *item = shown ? cJSON_CreateString(shown) : NULL;
+		if (!item)
+			return NULL;
+		cJSON_AddItemToArray(array, item);
+	}
+	return take_ptr(&array);
+}
+
 char *json_line(const cJSON *tree)
 {
 	return cJSON_PrintUnformatted(tree);

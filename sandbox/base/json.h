@@ -48,5 +48,9 @@ int json_add_name(cJSON *object, const char *key, const char *text);
  * 0, -ENOMEM, or -EINVAL when key_b64 is no base64 of a text. */
 int json_get_name(const cJSON *object, const char *key, char **ret);
 
+/* An array of the texts of a NULL-terminated vector, or of none when it is NULL; U+FFFD stands in
+ * for what is no UTF-8. NULL: no memory. */
+cJSON *json_texts(const char *const *texts);
+
 /* One line, no newline inside. NULL: no memory. */
 char *json_line(const cJSON *tree);

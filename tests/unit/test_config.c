@@ -1,0 +1,299 @@
+#include "runner/config.h"
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+#include "tests/lib/folder.h"
+#include "tests/lib/tap.h"
+
+#define ARGS_MAX 12
+
+/* What the command line and fumehood.json give: a piece of config_json(), or an error. */
+static const struct {
+	const char *file; /* NULL: there is none */
+	const char *args[ARGS_MAX];
+	const char *has;
+	const char *error;
+	const char *hint;
+	int status;
+} cases[] = {
+	{ NULL, { "--", "pytest" }, "\"network\":\"none\"" },
+	{ NULL, { "--network", "host", "--", "pytest" }, "\"network\":\"host\"" },
+	{ NULL, { "--network=host" }, "\"network\":\"host\"" },
+	{ NULL, { "--env=A=1", "--env", "B=x=y" }, "\"env.set\":{\"A\":{\"length\":1,\"digest\":\"" },
+	{ NULL,
+	  { "--env", "A=1", "--env", "A=22", "--env", "AB=333" },
+	  "\"env.set\":{\"A\":{\"length\":2," },
+	{ NULL, { "--no-canary" }, "\"canary\":false" },
+	{ NULL, { "--no-canary", "--canary" }, "\"canary\":true" },
+	{ NULL, { "--exit-zero", "--no-exit-zero" }, "\"exit_zero\":false" },
+	{ NULL, { "--timeout", "90s" }, "\"timeout\":90000" },
+	{ NULL, {}, "\"grace\":5000" },
+	{ NULL, { "--scratch-size", "64M" }, "\"scratch_size\":67108864" },
+	{ NULL,
+	  { "--accept-reduced", "net,time", "--accept-reduced", "net" },
+	  "\"accept_reduced\":[\"net\",\"time\"]" },
+	{ NULL, { "--fail-on", "leak" }, "\"fail_on\":[\"leak\"]" },
+	{ NULL,
+	  { "--state-dir", "var", "--state-dir", "/tmp/x" },
+	  "\"state_dirs\":[\"var\",\"/tmp/x\"]" },
+	{ NULL, { "--expose", "/etc/a" }, "\"expose\":[\"/etc/a\"]" },
+	{ NULL, { "-q", "--json" }, "\"json\":true,\"quiet\":true" },
+	{ NULL, { "--tracker", "scan" }, "\"tracker\":\"scan\"" },
+
+	/* what is not understood */
+	{ NULL,
+	  { "--netwrok", "none" },
+	  NULL,
+	  "there is no option --netwrok",
+	  "did you mean --network?",
+	  64 },
+	{ NULL, { "--no-canery" }, NULL, "there is no option --no-canery", "did you mean --no-canary?", 64 },
+	{ NULL, { "--no-network" }, NULL, "there is no option --no-network", NULL, 64 },
+	{ NULL, { "--" }, "\"adapter\":null" },
+	{ NULL,
+	  { "pytest" },
+	  NULL,
+	  "\"pytest\" stands where an option should",
+	  "the command comes after --: fumehood run -- pytest",
+	  64 },
+	{ NULL, { "-x" }, NULL, "there is no option -x", "", 64 },
+	{ NULL, { "-" }, NULL, "\"-\" stands where an option should", NULL, 64 },
+	{ NULL, { "--network" }, NULL, "--network needs a value: none|host", "", 64 },
+	{ NULL, { "--network", "--", "pytest" }, NULL, "--network needs a value: none|host", "", 64 },
+	{ NULL,
+	  { "--network", "hots" },
+	  NULL,
+	  "--network: \"hots\" is not among none, host",
+	  "did you mean host?",
+	  64 },
+	{ NULL,
+	  { "--accept-reduced", "net,tiem" },
+	  NULL,
+	  "--accept-reduced: \"tiem\" is not among user, mount",
+	  "did you mean time?",
+	  64 },
+	{ NULL, { "--json=yes" }, NULL, "--json takes no value", "", 64 },
+	{ NULL,
+	  { "--timeout", "90" },
+	  NULL,
+	  "--timeout: \"90\" has no unit; write 500ms, 90s, 20m or 2h",
+	  "",
+	  64 },
+	{ NULL, { "--env", "SECRET" }, NULL, "--env: a variable is written NAME=VALUE", "", 64 },
+	{ NULL, { "--pass-env", "A=1" }, NULL, "--pass-env: \"A=1\" is no name of a variable", "", 64 },
+	{ NULL, { "--adapter", "" }, NULL, "--adapter: \"\" is not among ", NULL, 64 },
+	{ NULL, { "--out", "" }, NULL, "--out: the value is empty", "", 64 },
+	{ NULL, { "-qv" }, NULL, "--quiet and --verbose exclude each other", "", 64 },
+	{ NULL, { "--nonsense", "--bisect-exit" }, NULL, "there is no option --nonsense", NULL, 64 },
+
+	/* the file, and the command line over it */
+	{ "{\"version\": 1, \"network\": \"host\"}", {}, "\"network\":\"host\"" },
+	{ "{\"version\": 1, \"network\": \"host\"}", { "--network", "none" }, "\"network\":\"none\"" },
+	{ "{\"version\": 1, \"env\": {\"set\": {\"A\": \"1\"}}}",
+	  { "--env", "A=333" },
+	  "\"env.set\":{\"A\":{\"length\":3," },
+	{ "{\"version\": 1, \"env\": {\"pass\": [\"A\"]}}",
+	  { "--pass-env", "B" },
+	  "\"env.pass\":[\"A\",\"B\"]" },
+	{ "{\"version\": 1, \"expose\": [\"~/x\"]}", {}, "home/x\"]" },
+	{ "{\"version\": 1, \"expose\": [\"conf\"]}", {}, "project/conf\"]" },
+	{ "{\"version\": 1, \"expose\": [\"conf\"]}", { "--expose", "here" }, "project/src/here\"]" },
+	{ "\xef\xbb\xbf// ours\r\n{\"version\": 1, /* fast */ \"timeout\": \"2h\",\r\n\"canary\": false}\r\n",
+	  {},
+	  "\"timeout\":7200000" },
+	{ "{\"version\": 1, \"canary\": false}", { "--canary" }, "\"canary\":true" },
+	{ "{}",
+	  {},
+	  NULL,
+	  "fumehood.json:1:1: there is no \"version\"",
+	  "this fumehood reads \"version\": 1",
+	  65 },
+	{ "{\"version\": 2}",
+	  {},
+	  NULL,
+	  "fumehood.json:1:2: the version is not known",
+	  "this fumehood reads \"version\": 1",
+	  65 },
+	{ "[]", {}, NULL, "fumehood.json:1:1: the file must hold an object", "", 65 },
+	{ "{\n \"version\": 1,\n oops}", {}, NULL, "fumehood.json:3:2: this is no JSON", "", 65 },
+	{ "{\"version\": 1,\n  \"netwrok\": \"host\"}",
+	  {},
+	  NULL,
+	  "fumehood.json:2:3: unknown key \"netwrok\"",
+	  "did you mean \"network\"?",
+	  65 },
+	{ "{\"version\": 1, \"env\": {\n\"sett\": {}}}",
+	  {},
+	  NULL,
+	  "fumehood.json:2:1: unknown key \"sett\"",
+	  "did you mean \"set\"?",
+	  65 },
+	{ "{\"version\": 1, \"env.set\": {}}",
+	  {},
+	  NULL,
+	  "fumehood.json:1:16: unknown key \"env.set\"",
+	  NULL,
+	  65 },
+	{ "{\"version\": 1, \"env\": \"A=1\"}",
+	  {},
+	  NULL,
+	  "fumehood.json:1:16: \"env\" must be an object",
+	  "",
+	  65 },
+	{ "{\"version\": 1, \"network\": true}",
+	  {},
+	  NULL,
+	  "fumehood.json:1:16: \"network\" must be a text",
+	  "",
+	  65 },
+	{ "{\"version\": 1, \"network\": \"hots\"}",
+	  {},
+	  NULL,
+	  "fumehood.json:1:16: \"network\": \"hots\" is not among none, host",
+	  "did you mean host?",
+	  65 },
+	{ "{\"version\": 1, \"timeout\": 90}",
+	  {},
+	  NULL,
+	  "fumehood.json:1:16: \"timeout\" must be a text such as \"90s\"",
+	  "",
+	  65 },
+	{ "{\"version\": 1, \"canary\": \"no\"}",
+	  {},
+	  NULL,
+	  "fumehood.json:1:16: \"canary\" must be true or false",
+	  "",
+	  65 },
+	{ "{\"version\": 1, \"canary\": null}",
+	  {},
+	  NULL,
+	  "fumehood.json:1:16: \"canary\" must be true or false",
+	  "",
+	  65 },
+	{ "{\"version\": 1, \"state_dirs\": \"var\"}",
+	  {},
+	  NULL,
+	  "fumehood.json:1:16: \"state_dirs\" must be a list of texts",
+	  "",
+	  65 },
+	{ "{\"version\": 1, \"state_dirs\": [\"a\", 1]}",
+	  {},
+	  NULL,
+	  "fumehood.json:1:16: \"state_dirs\" must be a list of texts",
+	  "",
+	  65 },
+	{ "{\"version\": 1, \"env\": {\"set\": {\"A\": 1}}}",
+	  {},
+	  NULL,
+	  "fumehood.json:1:32: \"env.set\" must be an object of texts",
+	  "",
+	  65 },
+	{ "{\"version\": 1, \"out\": \"x\"}",
+	  {},
+	  NULL,
+	  "fumehood.json:1:16: unknown key \"out\"",
+	  NULL,
+	  65 },
+	{ "{\"version\": 1, \"version\": 1}",
+	  {},
+	  NULL,
+	  "fumehood.json:1:16: the key \"version\" stands here twice",
+	  NULL,
+	  65 },
+};
+
+static int load(const struct folder *f, size_t i, struct config *c, struct err *e)
+{
+	const char *argv[ARGS_MAX + 2] = { "run" };
+	int argc = 1;
+	for (size_t k = 0; cases[i].args[k]; k++)
+		argv[argc++] = cases[i].args[k];
+	if (cases[i].file)
+		folder_put(f, "project/fumehood.json", cases[i].file);
+	else
+		unlink(folder_path(f, "project/fumehood.json"));
+	return config_load(c, argc, argv, e);
+}
+
+/* The table says how a text begins or ends, as paths stand in the middle. */
+static bool ends_or_starts(const char *text, const char *part)
+{
+	size_t len = strlen(text);
+	return strncmp(text, part, strlen(part)) == 0 ||
+	       (len >= strlen(part) && strcmp(text + len - strlen(part), part) == 0);
+}
+
+static void test_cases(const struct folder *f)
+{
+	for (size_t i = 0; i < countof(cases); i++) {
+		cleanup(config_done) struct config c = CONFIG_NULL;
+		struct err e = ERR_NULL;
+		int r = load(f, i, &c, &e);
+		if (cases[i].error) {
+			tap_ok(r < 0 && ends_or_starts(e.text, cases[i].error) &&
+				       e.status == cases[i].status &&
+				       (!cases[i].hint || text_eq(e.hint, cases[i].hint)),
+			       "case %zu: %s (%s) %d", i, e.text, e.hint, e.status);
+			continue;
+		}
+		cleanup_json cJSON *json = config_json(&c);
+		cleanup_free char *line = json_line(json);
+		const char *found = line ? strstr(line, cases[i].has) : NULL;
+		tap_ok(r == 0 && found, "case %zu: %s %s", i, cases[i].has,
+		       r       ? e.text
+		       : found ? ""
+			       : line);
+	}
+}
+
+static void test_command(const struct folder *f)
+{
+	cleanup(config_done) struct config c = CONFIG_NULL;
+	struct err e = ERR_NULL;
+	unlink(folder_path(f, "project/fumehood.json"));
+	const char *argv[] = { "run", "-q", "--", "make", "--", "test", NULL };
+	int r = config_load(&c, 6, argv, &e);
+	tap_ok(r == 0 && text_eq(c.command[0], "make") && text_eq(c.command[1], "--") &&
+		       text_eq(c.command[2], "test") && !c.command[3],
+	       "the command is what follows the first --");
+	tap_ok(text_eq(c.project.path, folder_path(f, "project")) && c.quiet, "and the rest is ours");
+
+	cleanup(config_done) struct config bad = CONFIG_NULL;
+	const char *bad_argv[] = { "run", "--nonsense", "--bisect-exit", NULL };
+	r = config_load(&bad, 3, bad_argv, &e);
+	tap_ok(r < 0 && bad.bisect_exit, "an error before --bisect-exit knows of it");
+}
+
+static void test_help(void)
+{
+	cleanup_free char *help = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&help, &len);
+	config_help(out);
+	fclose(out);
+	struct setting_name row;
+	for (size_t i = 0; config_setting(i, &row); i++) {
+		char flag[64];
+		snprintf(flag, sizeof(flag), "%s ", row.flag);
+		tap_ok(strstr(help, flag) != NULL, "the help has %s", row.flag);
+	}
+	int wide = 0;
+	for (char *line = strtok(help, "\n"); line; line = strtok(NULL, "\n"))
+		wide += strlen(line) > 100;
+	tap_ok(wide == 0, "no line of the help is wider than 100 columns");
+}
+
+int main(void)
+{
+	cleanup(folder_done) struct folder f;
+	folder_make(&f);
+	folder_put(&f, "home", NULL);
+	folder_put(&f, "project/.git/HEAD", "");
+	folder_put(&f, "project/src", NULL);
+	setenv("HOME", folder_path(&f, "home"), 1);
+	if (chdir(folder_path(&f, "project/src")))
+		return 1;
+	test_cases(&f);
+	test_command(&f);
+	test_help();
+	return chdir("/") | tap_done();
+}

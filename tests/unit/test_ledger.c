@@ -1,0 +1,188 @@
+#include <errno.h>
+#include <regex.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "runner/ledger.h"
+#include "sandbox/base/buf.h"
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+#include "sandbox/base/text.h"
+#include "tests/lib/folder.h"
+#include "tests/lib/tap.h"
+
+static bool matches(const char *text, const char *pattern)
+{
+	regex_t re;
+	if (regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB))
+		return false;
+	bool is = regexec(&re, text, 0, NULL, 0) == 0;
+	regfree(&re);
+	return is;
+}
+
+static unsigned int mode_of(const struct ledger *l, const char *name)
+{
+	struct stat st;
+	return fstatat(l->dir, name, &st, 0) ? 0 : st.st_mode & 07777;
+}
+
+static int join(void *with, const char *kind, const cJSON *line, struct err *e)
+{
+	if (text_eq(kind, "stop"))
+		return err_set(e, ECANCELED, "stop");
+	return buf_printf(with, "%s %d\n", kind, (int)json_number(line, "n", -1));
+}
+
+static void test_default_place(const struct folder *f)
+{
+	cleanup(ledger_done) struct ledger l = LEDGER_NULL;
+	struct err e = ERR_NULL;
+	umask(0);
+	setenv("XDG_STATE_HOME", folder_path(f, "state"), 1);
+	int r = ledger_create(NULL, "/a/my project", "/nowhere", &l, &e);
+	tap_ok(r == 0 && matches(l.path, "/state/fumehood/my project-[0-9a-f]{8}/runs/"
+					 "[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}$"),
+	       "a run has a folder of its own: %s%s", l.path, e.text);
+	tap_ok(mode_of(&l, ".") == 0700 && mode_of(&l, "../../..") == 0700 &&
+		       mode_of(&l, "logs") == 0700 && mode_of(&l, "ledger.jsonl") == 0600,
+	       "which nobody else can read");
+	unsetenv("XDG_STATE_HOME");
+	cleanup(ledger_done) struct ledger none = LEDGER_NULL;
+	r = ledger_create(NULL, "/a", NULL, &none, &e);
+	tap_ok(r < 0 && e.status == STATUS_USAGE && none.dir == -1,
+	       "without a home it must be named: %s (%s)", e.text, e.hint);
+}
+
+static void test_lines(const struct folder *f)
+{
+	const char *path = folder_path(f, "out/deep");
+	cleanup(ledger_done) struct ledger l = LEDGER_NULL;
+	struct err e = ERR_NULL;
+	int r = ledger_create(path, "/a", NULL, &l, &e);
+	tap_ok(r == 0 && text_eq(l.path, path), "--out names the folder: %s", e.text);
+	static const char *const lines[] = { "{\"v\":1,\"kind\":\"a\",\"n\":1}",
+					     "{\"v\":1,\"kind\":\"b\",\"n\":2}" };
+	for (size_t i = 0; i < countof(lines); i++)
+		r = r ? r : ledger_append(&l, lines[i], strlen(lines[i]), &e);
+	cleanup(ledger_done) struct ledger again = LEDGER_NULL;
+	cleanup(buf_done) struct buf seen = BUF_NULL;
+	r = r ? r : ledger_open(path, &again, &e);
+	r = r ? r : ledger_each(&again, join, &seen, &e);
+	tap_ok(r == 0 && text_eq(seen.at, "a 1\nb 2\n"), "lines are read back in order: %s%s",
+	       seen.at, e.text);
+
+	cleanup(ledger_done) struct ledger second = LEDGER_NULL;
+	r = ledger_create(path, "/a", NULL, &second, &e);
+	tap_ok(r == -EEXIST && e.status == STATUS_USAGE && strstr(e.text, "holds a run already"),
+	       "a second run is refused there: %s", e.text);
+
+	/* Room for half a line: what could not be written whole is taken back. */
+	pid_t pid = fork();
+	if (pid == 0) { /* the limit holds for stdout, too */
+		struct rlimit limit = { 80, 80 };
+		setrlimit(RLIMIT_FSIZE, &limit);
+		signal(SIGXFSZ, SIG_IGN);
+		char big[64];
+		memset(big, 'x', sizeof(big));
+		r = ledger_append(&l, big, sizeof(big), &e);
+		_exit(r == -EFBIG && e.status == STATUS_HOST && e.hint[0] ? 0 : 1);
+	}
+	int status = -1;
+	waitpid(pid, &status, 0);
+	tap_ok(status == 0, "a full disk is told");
+	buf_clear(&seen);
+	r = ledger_append(&l, "{\"v\":1,\"kind\":\"c\"}", 18, &e);
+	r = r ? r : ledger_each(&again, join, &seen, &e);
+	tap_ok(r == 0 && text_eq(seen.at, "a 1\nb 2\nc -1\n"), "and what follows is whole: %s",
+	       seen.at);
+}
+
+/* Foreign lines. */
+static const struct {
+	const char *text, *seen, *error;
+} files[] = {
+	{ "", "", "" },
+	{ "{\"v\":1,\"kind\":\"a\"}\n{\"v\":1,\"kind\":\"b\"", "a -1\n", "" }, /* torn */
+	{ "{\"v\":1,\"kind\":\"a\"}\nxx\n", "a -1\n", "ledger.jsonl:2: this line is no JSON object" },
+	{ "[]\n", "", "ledger.jsonl:1: this line is no JSON object" },
+	{ "{\"v\":2,\"kind\":\"a\"}\n", "",
+	  "ledger.jsonl:1: this line is of a version that is not known" },
+	{ "{\"v\":1,\"kind\":\"stop\"}\n{\"v\":1,\"kind\":\"a\"}\n", "", "stop" },
+};
+
+static void test_files(const struct folder *f)
+{
+	for (size_t i = 0; i < countof(files); i++) {
+		folder_put(f, "foreign/ledger.jsonl", files[i].text);
+		cleanup(ledger_done) struct ledger l = LEDGER_NULL;
+		cleanup(buf_done) struct buf seen = BUF_NULL;
+		struct err e = ERR_NULL;
+		int r = ledger_open(folder_path(f, "foreign"), &l, &e);
+		r = r ? r : ledger_each(&l, join, &seen, &e);
+		size_t from = strlen(e.text) > strlen(files[i].error)
+				      ? strlen(e.text) - strlen(files[i].error)
+				      : 0;
+		tap_ok((r < 0) == (files[i].error[0] != 0) && text_eq(e.text + from, files[i].error) &&
+			       text_eq(seen.at ? seen.at : "", files[i].seen),
+		       "file %zu: %s", i, e.text);
+	}
+}
+
+static void test_logs(const struct folder *f)
+{
+	cleanup(ledger_done) struct ledger l = LEDGER_NULL;
+	struct err e = ERR_NULL;
+	cleanup_close int fd = -1;
+	int r = ledger_create(folder_path(f, "logged"), "/a", NULL, &l, &e);
+	r = r ? r : ledger_open_log(&l, "s1", &fd, &e);
+	for (int i = 1; i <= 30 && !r; i++)
+		r = dprintf(fd, "line %d\n", i) < 0;
+	cleanup_free char *tail = NULL;
+	r = r ? r : ledger_log_tail(&l, "s1", 3, &tail, &e);
+	tap_ok(r == 0 && text_eq(tail, "line 28\nline 29\nline 30") &&
+		       mode_of(&l, "logs/s1.log") == 0600,
+	       "the end of a log: %s%s", tail, e.text);
+	cleanup_free char *all = NULL;
+	r = ledger_log_tail(&l, "s1", 100, &all, &e);
+	tap_ok(r == 0 && text_starts(all, "line 1\n"), "a short log is given whole");
+
+	r = ledger_save(&l, "run.json", "{\"version\":1,\"a\":2}", 19, &e);
+	cleanup_json cJSON *tree = NULL;
+	r = r ? r : ledger_load(&l, "run.json", &tree, &e);
+	tap_ok(r == 0 && json_number(tree, "a", 0) == 2 && mode_of(&l, "run.json.new") == 0,
+	       "a file of the folder is written and read: %s", e.text);
+	ledger_save(&l, "run.json", "{\"version\":3}", 13, &e);
+	cleanup_json cJSON *newer = NULL;
+	r = ledger_load(&l, "run.json", &newer, &e);
+	tap_ok(r == -EINVAL && e.status == STATUS_DATA && !newer, "a later version is refused: %s",
+	       e.text);
+}
+
+static void test_closed_folder(const struct folder *f)
+{
+	if (getuid() == 0) {
+		tap_skip("root can write everywhere", "a folder that cannot be written");
+		return;
+	}
+	cleanup(ledger_done) struct ledger l = LEDGER_NULL;
+	struct err e = ERR_NULL;
+	folder_put(f, "closed", NULL);
+	chmod(folder_path(f, "closed"), 0500);
+	int r = ledger_create(folder_path(f, "closed/out"), "/a", NULL, &l, &e);
+	tap_ok(r == -EACCES && e.status == STATUS_USAGE && strstr(e.text, "closed/out: Permission"),
+	       "a folder that cannot be written: %s (%s)", e.text, e.hint);
+}
+
+int main(void)
+{
+	cleanup(folder_done) struct folder f;
+	folder_make(&f);
+	test_default_place(&f);
+	test_files(&f);
+	test_logs(&f);
+	test_closed_folder(&f);
+	test_lines(&f);
+	return tap_done();
+}

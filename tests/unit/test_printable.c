@@ -1,0 +1,65 @@
+#include "runner/printable.h"
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/text.h"
+#include "tests/lib/tap.h"
+
+static const struct {
+	const char *text, *printable, *quoted;
+} cases[] = {
+	{ "tests/test_a.py::test_x", "tests/test_a.py::test_x", "tests/test_a.py::test_x" },
+	{ "t.py::test_x[1-2]", "t.py::test_x[1-2]", "'t.py::test_x[1-2]'" },
+	{ "a b", "a b", "'a b'" },
+	{ "", "", "''" },
+	{ "it's", "it's", "$'it\\'s'" },
+	{ "a\\b", "a\\b", "'a\\b'" },
+	{ "a\\b\n", "a\\b\\n", "$'a\\\\b\\n'" },
+	{ "t\x1b[2J\x7f", "t\\x1b[2J\\x7f", "$'t\\x1b[2J\\x7f'" },
+	{ "\xff.txt", "\\xff.txt", "$'\\xff.txt'" },
+	{ "t\xc3\xa9st", "t\xc3\xa9st", "t\xc3\xa9st" },
+	{ "a\xe2\x80\xaetxt", "a\\xe2\\x80\\xaetxt", "$'a\\xe2\\x80\\xaetxt'" }, /* right to left */
+	{ "\xc2\x9b"
+	  "31m",
+	  "\\xc2\\x9b31m", "$'\\xc2\\x9b31m'" }, /* an escape sequence in one character */
+	{ "$(rm -rf ~)", "$(rm -rf ~)", "'$(rm -rf ~)'" },
+};
+
+static const struct {
+	const char *text, *line;
+} lines[] = {
+	{ "a\nE   assert 1 == 2\n\n", "E   assert 1 == 2" },
+	{ "one", "one" },
+	{ "  \n ", "" },
+	{ "", "" },
+	{ "a\n\x1b[31mred\x1b[0m", "\\x1b[31mred\\x1b[0m" },
+};
+
+static const struct {
+	const char *text;
+	int columns;
+	int max, bytes;
+} widths[] = {
+	{ "abc", 3, 2, 2 },
+	{ "t\xc3\xa9s", 3, 2, 3 },
+	{ "\xe6\xb5\x8b\xe8\xaf\x95", 4, 3, 3 }, /* two wide ones */
+	{ "e\xcc\x81x", 2, 1, 3 },               /* a combining accent */
+	{ "", 0, 5, 0 },
+};
+
+int main(void)
+{
+	for (size_t i = 0; i < countof(cases); i++) {
+		cleanup_free char *shown = printable(cases[i].text);
+		cleanup_free char *word = quoted(cases[i].text);
+		tap_ok(text_eq(shown, cases[i].printable), "printable: %s", shown);
+		tap_ok(text_eq(word, cases[i].quoted), "quoted: %s", word);
+	}
+	for (size_t i = 0; i < countof(lines); i++) {
+		cleanup_free char *line = last_line(lines[i].text);
+		tap_ok(text_eq(line, lines[i].line), "last line: %s", line);
+	}
+	for (size_t i = 0; i < countof(widths); i++)
+		tap_ok(columns(widths[i].text) == widths[i].columns &&
+			       columns_cut(widths[i].text, widths[i].max) == widths[i].bytes,
+		       "columns of %s", widths[i].text);
+	return tap_done();
+}
