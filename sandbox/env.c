@@ -119,15 +119,17 @@ static int add_set(struct strv *v, const char *const *lines)
 	return 0;
 }
 
-static int add_settings(struct strv *v, const struct env_ask *ask, bool prepend)
+static int add_settings(struct strv *v, const struct env_ask *ask, bool in_front)
 {
 	for (size_t i = 0; i < ask->settings_len; i++) {
 		const struct env_setting *setting = &ask->settings[i];
-		if (setting->prepend != prepend)
+		if ((setting->between != 0) != in_front)
 			continue;
-		const char *old = prepend ? env_get((const char *const *)v->at, setting->name) : NULL;
+		const char *old =
+			in_front ? env_get((const char *const *)v->at, setting->name) : NULL;
 		cleanup_free char *joined = NULL;
-		if (old && *old && asprintf(&joined, "%s:%s", setting->value, old) < 0)
+		if (old && *old &&
+		    asprintf(&joined, "%s%c%s", setting->value, setting->between, old) < 0)
 			return -ENOMEM;
 		int r = put(v, setting->name, joined ? joined : setting->value);
 		if (r < 0)

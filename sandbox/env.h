@@ -19,7 +19,7 @@ struct err;
 struct env_setting {
 	const char *name;
 	const char *value;
-	bool prepend; /* goes in front of what `pass` and `set` say, with a ':' between */
+	char between; /* not 0: goes in front of what `pass` and `set` say, with this between */
 };
 
 struct env_ask {

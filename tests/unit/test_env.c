@@ -20,9 +20,9 @@ static const char *const caller[] = { "PATH=/home/ann/bin:/usr/bin",
 				      NULL };
 static const char *const tools[] = { "PYENV_ROOT", NULL };
 static const struct env_setting settings[] = {
-	{ "PYTHONPATH", "/run/fumehood/adapter", true },
-	{ "PYTHONHASHSEED", "0", false },
-	{ "PYTEST_PLUGINS", "fumehood_pytest", true },
+	{ "PYTHONPATH", "/run/fumehood/adapter", ':' },
+	{ "PYTHONHASHSEED", "0", 0 },
+	{ "PYTEST_PLUGINS", "fumehood_pytest", ',' },
 };
 
 #define LIST(...) ((const char *const[]){ __VA_ARGS__, NULL })
@@ -58,6 +58,8 @@ static const struct {
 	{ "in front of set", LIST("PYTHONPATH"), LIST("PYTHONPATH=x:y"), "PYTHONPATH",
 	  "/run/fumehood/adapter:x:y" },
 	/* an empty entry would be the working directory */
+	{ "with its own sign between", NULL, LIST("PYTEST_PLUGINS=mine"), "PYTEST_PLUGINS",
+	  "fumehood_pytest,mine" },
 	{ "in front of nothing", NULL, LIST("PYTHONPATH="), "PYTHONPATH", "/run/fumehood/adapter" },
 };
 
