@@ -103,6 +103,12 @@ static bool is_outcome(const cJSON *item)
 	return outcome_of(item) < OUTCOME_N;
 }
 
+/* What a module that cannot be collected counts as. */
+static bool is_collect_outcome(const cJSON *item)
+{
+	return outcome_of(item) == OUTCOME_ERROR_SETUP || outcome_of(item) == OUTCOME_SKIPPED;
+}
+
 static bool is_phase(const cJSON *item)
 {
 	return text_eq(item->string, "setup") || text_eq(item->string, "call") ||
@@ -165,13 +171,14 @@ static const struct member {
 	{ "plugins", 0, IN(HELLO) | IN(COLLECTED), is_texts, "an array of texts" },
 	{ "file", IN(COLLECTED), IN(FINISH), is_file, "a name in the drop folder", AT(file) },
 	{ "id", IN(UNCOLLECTABLE), 0, is_name, "an id", AT(test) },
-	{ "why", IN(UNCOLLECTABLE), 0, is_text, "a text" },
+	{ "why", IN(UNCOLLECTABLE), IN(DONE), is_text, "a text" },
 	{ "test", IN(START) | IN(FINISH) | IN_SCOPE, 0, is_name, "an id", AT(test) },
 	{ "next", 0, IN(FINISH), is_name_or_null, "an id or null", AT(next) },
 	{ "fixture", IN_SCOPE, 0, is_name, "a text", AT(fixture) },
 	{ "scope", IN_SCOPE, 0, is_name, "a text", AT(scope) },
 	{ "at", IN_SCOPE, 0, is_at, "\"begin\" or \"end\"" },
 	{ "outcome", IN(FINISH), 0, is_outcome, "an outcome" },
+	{ "outcome", 0, IN(UNCOLLECTABLE), is_collect_outcome, "error_setup or skipped" },
 	{ "phases", 0, IN(FINISH), is_phases, "outcomes of setup, call and teardown" },
 	{ "us", 0, IN(FINISH), is_us, "microseconds of setup, call and teardown" },
 	{ "message", 0, IN(FINISH), is_text, "a text" },
@@ -179,6 +186,8 @@ static const struct member {
 
 static int read_members(struct event *ev, struct err *e)
 {
+	if (ev->kind == EVENT_UNCOLLECTABLE)
+		ev->outcome = OUTCOME_ERROR_SETUP; /* unless it says that it is skipped */
 	const char *kind = kind_names[ev->kind];
 	unsigned int bit = 1U << ev->kind;
 	for (size_t i = 0; i < countof(members); i++) {
@@ -193,7 +202,7 @@ static int read_members(struct event *ev, struct err *e)
 				       m->wanted);
 		if (m->at)
 			*(const char **)((char *)ev + m->at) = item->valuestring;
-		if (m->fits == is_outcome)
+		if (text_eq(m->name, "outcome"))
 			ev->outcome = outcome_of(item);
 		if (m->fits == is_at)
 			ev->at_end = text_eq(item->valuestring, "end");

@@ -60,8 +60,8 @@ struct event {
 	const char *fixture;
 	const char *scope;
 	const char *rootdir;
-	bool at_end; /* scope_open, scope_close: "at" is "end" */
-	enum outcome outcome;
+	bool at_end;          /* scope_open, scope_close: "at" is "end" */
+	enum outcome outcome; /* of finish; of uncollectable: error_setup or skipped */
 };
 #define EVENT_NULL ((struct event){ 0 })
 

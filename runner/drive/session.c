@@ -337,7 +337,7 @@ static int act_uncollectable(struct session *s, const struct event *ev, struct e
 	cleanup_json cJSON *packet = cJSON_CreateObject();
 	cJSON_AddStringToObject(packet, "phase", "collect");
 	go(s);
-	return send_test(s, test, OUTCOME_ERROR_SETUP, packet, json_text(ev->packet, "why"), e);
+	return send_test(s, test, ev->outcome, packet, json_text(ev->packet, "why"), e);
 }
 
 static int act_collected(struct session *s, const struct event *ev, struct err *e)
