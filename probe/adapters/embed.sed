@@ -1,0 +1,3 @@
+# A text becomes lines of C strings.
+s/[\\"]/\\&/g
+s/.*/"&\\n"/

@@ -1,0 +1,609 @@
+"""fumehood's pytest adapter: tells the looker where each test begins and ends.
+
+The packets stand in PROTOCOL.md. pytest loads this file by PYTEST_PLUGINS; with
+no FUMEHOOD_SOCKET in the environment it does nothing. Only the process that
+said hello speaks, and what a test may replace is bound before it can.
+
+PYTEST_DONT_REWRITE
+"""
+
+import fcntl
+import getpass
+import json
+import os
+import sys
+import tempfile
+import traceback
+from _socket import AF_UNIX, SOCK_CLOEXEC, SOCK_SEQPACKET, socket
+from functools import partial
+
+import pytest
+
+SOCKET = "FUMEHOOD_SOCKET"
+FOLDER = os.path.dirname(__file__)
+ID_MAX = 16384  # bytes of an id in JSON
+INLINE_MAX = 24576  # bytes of a message in JSON that still goes into the packet
+WHY_MAX = 4096  # characters of a reason
+MESSAGE_MAX = 1 << 20  # characters of a message
+ANSWER_MAX = 65536
+HIGH_FD = 1000  # tests that close "all" descriptors mostly stop earlier
+
+# What makes a run depend on an earlier one, ends it early, runs a test twice or moves tests about:
+# option, value with which it stands still, what is said.
+STILL = (
+    ("maxfail", 0, "-x, --maxfail: off"),
+    ("lf", False, "--last-failed: off"),
+    ("failedfirst", False, "--failed-first: off"),
+    ("newfirst", False, "--new-first: off"),
+    ("stepwise", False, "--stepwise: off"),
+    ("stepwise_skip", False, "--stepwise-skip: off"),
+    ("usepdb", False, "--pdb: off"),
+    ("trace", False, "--trace: off"),
+    ("numprocesses", 0, "xdist: -n0"),
+    ("dist", "no", "xdist: --dist=no"),
+    ("distload", False, "xdist: -d off"),
+    ("tx", [], "xdist: --tx off"),
+    ("looponfail", False, "xdist: --looponfail off"),
+    ("randomly_reorganize", False, "randomly: --randomly-dont-reorganize"),
+    ("random_order_enabled", False, "random-order: off"),
+    ("reverse", False, "reverse: off"),
+    ("reruns", 0, "rerunfailures: --reruns=0"),
+    ("force_flaky", False, "flaky: --force-flaky off"),
+    ("workers", None, "parallel: --workers off"),
+    ("tests_per_worker", None, "parallel: --tests-per-worker off"),
+)
+RERUNNERS = ("rerunfailures", "flaky")
+BAD = ("crashed", "failed", "error_setup", "error_teardown")  # the first one there wins
+FAILED = {"setup": "error_setup", "call": "failed", "teardown": "error_teardown"}
+
+
+class Own:
+    """What of os and json the hot path needs, out of reach of patches."""
+
+    close = staticmethod(os.close)
+    fstat = staticmethod(os.fstat)
+    getpid = staticmethod(os.getpid)
+    open = staticmethod(os.open)
+    read = staticmethod(os.read)
+    write = staticmethod(os.write)
+    decode = json.JSONDecoder().decode
+    encode = json.JSONEncoder().encode
+    quote = staticmethod(json.encoder.encode_basestring)
+
+
+def clean(text):
+    """Text that is valid in a packet: lone surrogates and NUL are escaped."""
+    text = str(text).encode("utf-8", "backslashreplace").decode("utf-8")
+    return text.replace("\0", "\\x00")
+
+
+def quote(text):
+    return Own.quote(clean(text))
+
+
+class Looker:
+    """The connection. Says nothing in a fork, and never on a descriptor that is no longer its own."""
+
+    def __init__(self, path):
+        self.pid = Own.getpid()
+        self.drop = os.path.join(os.path.dirname(path), "drop")
+        self.dropped = 0
+        self.owed = 0  # answers that an interrupt kept us from reading
+        self.over = None  # why the session has to end
+        low = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC)
+        low.settimeout(None)
+        low.connect(path)
+        self.fd = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, min(HIGH_FD, os.sysconf("SC_OPEN_MAX") - 1))
+        low.close()
+        self.inode = Own.fstat(self.fd).st_ino
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.close)
+
+    def mine(self):
+        """Is the descriptor still the connection? Tests close what is not theirs."""
+        try:
+            return self.fd >= 0 and Own.fstat(self.fd).st_ino == self.inode
+        except OSError:
+            return False
+
+    def close(self):
+        if self.mine():
+            Own.close(self.fd)
+        self.fd = -1
+
+    def lose(self, why):
+        self.over = self.over or "fumehood: " + why
+        self.close()
+        return {}
+
+    def tell(self, packet):
+        """Send, and do not wait. False: it could not be sent."""
+        if self.fd < 0 or Own.getpid() != self.pid:
+            return False
+        if not self.mine():
+            self.lose("the descriptor of the connection was closed by a test")
+            return False
+        try:
+            Own.write(self.fd, packet.encode())
+        except OSError as error:
+            self.lose("cannot speak to the looker: %s" % error)
+            return False
+        return True
+
+    def ask(self, packet):
+        """Send, wait for the answer and return it."""
+        if not self.tell(packet):
+            return {}
+        self.owed += 1
+        answer = b""
+        try:
+            while self.owed:
+                answer = Own.read(self.fd, ANSWER_MAX)
+                self.owed -= 1
+        except OSError as error:
+            return self.lose("cannot hear the looker: %s" % error)
+        if answer == b'{"t":"go"}':
+            return {}
+        if not answer:
+            return self.lose("the looker hung up")
+        answer = Own.decode(answer.decode())
+        if answer["t"] == "stop":
+            self.over = "fumehood: " + answer["why"]
+        return answer
+
+    def put(self, tree):
+        """Write a file of the drop folder, and return its name."""
+        self.dropped += 1
+        name = "%d-%d.json" % (self.pid, self.dropped)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        fd = Own.open(os.path.join(self.drop, name), flags, 0o644)
+        try:
+            rest = memoryview(Own.encode(tree).encode())
+            while rest:
+                rest = rest[Own.write(fd, rest) :]
+        finally:
+            Own.close(fd)
+        return name
+
+    def message(self, text):
+        """The member that carries a message: in the packet when it fits."""
+        if len(text) > MESSAGE_MAX:
+            text = "%s\n... (%d characters)" % (text[:MESSAGE_MAX], len(text))
+        quoted = Own.quote(text)
+        if len(quoted.encode()) <= INLINE_MAX:
+            return '"message":' + quoted
+        return '"file":"%s"' % self.put({"v": 1, "message": text})
+
+    def load(self, name):
+        with open(os.path.join(self.drop, name), encoding="utf-8") as file:
+            return Own.decode(file.read())
+
+
+class Environment:
+    """The variables that brought us here: gone while a session lasts, so that no pytest that a test
+    starts comes to the looker, and back after it for the next one of the same command."""
+
+    def __init__(self):
+        names = (SOCKET, "PYTHONPATH", "PYTEST_PLUGINS")
+        self.saved = {name: os.environ[name] for name in names if name in os.environ}
+        del os.environ[SOCKET]
+        self.drop("PYTHONPATH", os.pathsep, FOLDER)
+        self.drop("PYTEST_PLUGINS", ",", __name__)
+        if FOLDER in sys.path:
+            sys.path.remove(FOLDER)
+        sys.path_importer_cache.pop(FOLDER, None)
+
+    @staticmethod
+    def drop(name, between, ours):
+        rest = [part for part in os.environ.get(name, "").split(between) if part != ours]
+        if any(rest):
+            os.environ[name] = between.join(rest)
+        else:
+            os.environ.pop(name, None)
+
+    def restore(self):
+        os.environ.update(self.saved)
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config):
+    if SOCKET not in os.environ:
+        yield
+        return
+    path = os.environ[SOCKET]
+    environment = Environment()
+    try:
+        looker = Looker(path)
+    except OSError as error:
+        raise pytest.UsageError("fumehood: cannot reach the looker at %s: %s" % (path, error))
+    adapter = Adapter(early_config, looker)
+    early_config.add_cleanup(lambda: (adapter.done(), environment.restore()))
+    adapter.hello()
+    early_config.pluginmanager.register(adapter)
+    outcome = yield
+    if outcome.excinfo:
+        adapter.no_conftest(outcome.excinfo[1])
+
+
+class Adapter:
+    """From hello to collected, and the end."""
+
+    def __init__(self, config, looker):
+        self.config = config
+        self.looker = looker
+        self.plan = {}
+        self.said = []
+        self.uncollectable = set()
+        self.exit = None
+        self.why = None
+
+    def hello(self):
+        packet = {
+            "v": 1,
+            "t": "hello",
+            "adapter": "pytest",
+            "version": pytest.__version__,
+            "python": "%d.%d.%d" % sys.version_info[:3],
+            "can": ["reorder"],
+            "rootdir": clean(self.config.rootpath),
+            "inode": self.looker.inode,
+            "plugins": foreign_plugins(self.config),
+        }
+        answer = self.looker.ask(Own.encode(packet))
+        if self.looker.over:
+            raise pytest.UsageError(self.looker.over)
+        self.plan = self.looker.load(answer["file"])
+
+    def no_conftest(self, error):
+        """A conftest that cannot be imported ends pytest before anything was collected."""
+        self.why = "".join(traceback.format_exception_only(type(error), error)).strip()
+        path = getattr(error, "path", None)
+        if path is not None:
+            name = os.path.relpath(str(path), str(self.config.rootpath))
+            self.cannot_collect(name, self.why)
+
+    def cannot_collect(self, name, why, outcome="error_setup"):
+        name = short_id(name)
+        if name in self.uncollectable:
+            return
+        self.uncollectable.add(name)
+        packet = {"v": 1, "t": "uncollectable", "id": name, "outcome": outcome, "why": short(why)}
+        self.ask(Own.encode(packet))
+
+    def ask(self, packet):
+        self.looker.ask(packet)
+        if self.looker.over:
+            raise pytest.exit.Exception(self.looker.over, 3)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_cmdline_main(self, config):
+        self.said += stand_still(config.option)
+        # A module that cannot be collected is a row, and does not keep the others from running.
+        config.option.continue_on_collection_errors = True
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.cannot_collect(report.nodeid or ".", report.longreprtext)
+        elif report.skipped:
+            self.cannot_collect(report.nodeid or ".", reason(report), "skipped")
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtestloop(self, session):
+        """Whatever wanted to order the tests has done so: ours is the last word."""
+        manager = session.config.pluginmanager
+        coverage = manager.getplugin("_cov")
+        if coverage is not None and coverage.options.cov_fail_under:
+            coverage.options.cov_fail_under = 0
+            self.said.append("cov: --cov-fail-under off")
+        if rerunners(manager):
+            manager.register(Once(manager.getplugin("runner")))
+            self.said.append("tests that ask to be rerun: run once")
+
+        names = self.name_tests(session.items)
+        missing = self.follow_plan(session, names)
+        self.collected(session.items, names, missing)
+        if self.plan.get("mode") == "collect":
+            session.items[:] = []
+        manager.register(Boundary(self.looker, session, names))
+        yield
+
+    def name_tests(self, items):
+        """Item to id. A second item of one id has its number behind it."""
+        names, taken, first = {}, set(), None
+        for item in items:
+            wanted = name = short_id(item.nodeid)
+            number = 1
+            while name in taken:
+                first = first or wanted
+                number += 1
+                name = "%s#%d" % (wanted, number)
+            taken.add(name)
+            names[item] = name
+        if first:
+            self.said.append("tests of one id are numbered: #2, #3 ...; the first is " + first)
+        return names
+
+    def follow_plan(self, session, names):
+        """Order the session's items as planned; returns the ids that do not exist."""
+        if "tests" not in self.plan:
+            return []
+        items = {name: item for item, name in names.items()}
+        planned = dict.fromkeys(self.plan["tests"])
+        left = [item for name, item in items.items() if name not in planned]
+        session.items[:] = [items[name] for name in planned if name in items]
+        if left:
+            self.config.hook.pytest_deselected(items=left)
+        return [name for name in planned if name not in items]
+
+    def collected(self, items, names, missing):
+        tests = []
+        for item in items:
+            file, line, _ = item.location
+            line = None if line is None else line + 1
+            tests.append({"id": names[item], "file": clean(file), "line": line})
+        file = self.looker.put({"v": 1, "tests": tests, "missing": missing})
+        packet = {"v": 1, "t": "collected", "file": file, "said": [clean(s) for s in self.said]}
+        packet["basetemp"] = basetemp(self.config.option)
+        self.ask(Own.encode(packet))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session, exitstatus):
+        self.exit = int(exitstatus)
+        self.why = self.why or session.shouldfail or session.shouldstop or None
+
+    def pytest_keyboard_interrupt(self, excinfo):
+        self.why = excinfo.exconly()
+
+    def pytest_internalerror(self, excinfo):
+        self.why = "pytest broke: " + excinfo.exconly()
+
+    def done(self):
+        packet = {"v": 1, "t": "done", "exit": self.exit}
+        if self.why:
+            packet["why"] = short(self.why)
+        self.looker.tell(Own.encode(packet))
+        self.looker.close()
+
+
+class Boundary:
+    """From the first test to the last. Registered after all others, so that its wrappers enclose
+    theirs."""
+
+    def __init__(self, looker, session, names):
+        self.looker = looker
+        self.session = session
+        self.names = {item: Own.quote(name) for item, name in names.items()}
+        self.reports = []
+        self.test = None  # the running one, or the last
+        self.announced = False
+        self.opened = set()
+        seen = set()
+        for item in names:
+            for node in item.listchain()[:-1]:
+                if node not in seen and type(node).setup is not pytest.Collector.setup:
+                    self.watch(node)
+                seen.add(node)
+
+    def ask(self, packet):
+        self.looker.ask(packet)
+        if self.looker.over and not self.session.shouldstop:
+            self.session.shouldstop = self.looker.over
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        self.test = self.names[item]
+        if not self.announced:
+            self.ask('{"v":1,"t":"start","test":%s}' % self.test)
+        outcome = yield
+        self.finish(nextitem, outcome.excinfo)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report):
+        self.reports.append(report)
+
+    def finish(self, nextitem, raised):
+        stops = raised or self.session.shouldstop or self.session.shouldfail
+        self.announced = nextitem is not None and not stops
+        phases, us, messages = {}, {}, []
+        for report in self.reports:
+            word = word_of(report)
+            if word is None:
+                continue
+            if phases.get(report.when) not in BAD:
+                phases[report.when] = word
+            us[report.when] = us.get(report.when, 0) + microseconds(report.duration)
+            messages.append(text_of(report, word))
+        self.reports.clear()
+        messages = [text for text in messages if text]
+        if raised:
+            messages.append(ended_by(raised))
+        elif "call" not in phases and phases.get("setup") == "passed":
+            messages.append("its call never ran")
+        packet = (
+            '{"v":1,"t":"finish","test":%s,"next":%s,"outcome":"%s","phases":{%s},"us":{%s}%s}'
+            % (
+                self.test,
+                self.names[nextitem] if self.announced else "null",
+                "crashed" if raised else outcome_of(phases),
+                ",".join(['"%s":"%s"' % phase for phase in phases.items()]),
+                ",".join(['"%s":%d' % phase for phase in us.items()]),
+                "," + self.looker.message("\n\n".join(messages)) if messages else "",
+            )
+        )
+        self.ask(packet)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef):
+        if fixturedef.scope == "function":
+            yield
+            return
+        tell = self.scope(fixturedef.argname, fixturedef.scope)
+        # Finalisers run last in, first out: these two enclose the fixture's own, and whatever
+        # needs the fixture closes before.
+        tell("scope_open", "begin")
+        fixturedef.addfinalizer(partial(tell, "scope_close", "end"))
+        yield
+        fixturedef.addfinalizer(partial(tell, "scope_close", "begin"))
+        tell("scope_open", "end")
+
+    def watch(self, node):
+        """A collector with a set-up of its own (a package's setup_module) counts as a fixture."""
+        setup, teardown = node.setup, node.teardown
+        scope = "package" if isinstance(node, pytest.Package) else "module"
+        tell = self.scope("setup of " + clean(node.nodeid), scope)
+
+        def watched_setup():
+            tell("scope_open", "begin")
+            try:
+                setup()
+            finally:
+                node.addfinalizer(partial(tell, "scope_close", "begin"))
+                tell("scope_open", "end")
+
+        def watched_teardown():
+            try:
+                teardown()
+            finally:
+                tell("scope_close", "end")
+
+        node.setup, node.teardown = watched_setup, watched_teardown
+
+    def scope(self, fixture, scope):
+        """What tells of one fixture. No two that are open at a time have one name."""
+        number = 1
+        name = fixture
+        while (name, scope) in self.opened:
+            number += 1
+            name = "%s#%d" % (fixture, number)
+
+        def tell(kind, at):
+            if kind == "scope_open":
+                self.opened.add((name, scope))
+            elif at == "end":
+                self.opened.discard((name, scope))
+            packet = '{"v":1,"t":"%s","at":"%s","fixture":%s,"scope":"%s","test":%s}'
+            self.ask(packet % (kind, at, quote(name), scope, self.test))
+
+        return tell
+
+
+class Once:
+    """pytest's own way to run a test, in front of those of plugins that run it again."""
+
+    def __init__(self, runner):
+        self.runner = runner
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        return self.runner.pytest_runtest_protocol(item, nextitem)
+
+
+def rerunners(manager):
+    implementations = manager.hook.pytest_runtest_protocol.get_hookimpls()
+    return any(i.plugin_name in RERUNNERS and not i.hookwrapper for i in implementations)
+
+
+def stand_still(option):
+    """Tells other plugins to leave the order and the choice of tests alone; returns what it said."""
+    said = []
+    for name, value, text in STILL:
+        now = getattr(option, name, None)
+        if now and now != value:
+            setattr(option, name, value)
+            said.append(text)
+    for name in ("random_order_bucket", "random_order_seed"):
+        if not str(getattr(option, name, "default:")).startswith("default:"):
+            setattr(option, name, "default:0")
+            said.append("random-order: --%s off" % name.replace("_", "-"))
+    if getattr(option, "randomly_seed", None) in ("default", "last"):
+        option.randomly_seed = 0
+        said.append("randomly: --randomly-seed=0")
+    return said
+
+
+def foreign_plugins(config):
+    """Installed plugins whose code lies outside the project."""
+    found = set()
+    for plugin, dist in config.pluginmanager.list_plugin_distinfo():
+        path = os.path.realpath(getattr(plugin, "__file__", None) or "/")
+        if not path.startswith(os.path.join(os.path.realpath(str(config.rootpath)), "")):
+            found.add("%s-%s" % (dist.metadata["name"], dist.version))
+    return sorted(found)
+
+
+def basetemp(option):
+    """The folder pytest's tmp_path makes its own in. Asking pytest would make it."""
+    if option.basetemp:
+        return clean(os.path.abspath(option.basetemp))
+    root = os.environ.get("PYTEST_DEBUG_TEMPROOT") or tempfile.tempdir or os.environ.get("TMPDIR")
+    try:
+        user = getpass.getuser()
+    except (ImportError, KeyError, OSError):
+        user = "unknown"
+    return clean(os.path.join(os.path.realpath(root or "/tmp"), "pytest-of-" + user))
+
+
+def short(text):
+    text = clean(text)
+    return text if len(text) <= WHY_MAX else text[:WHY_MAX] + " ... (%d characters)" % len(text)
+
+
+def short_id(name):
+    name = clean(name)
+    if len(Own.quote(name).encode()) <= ID_MAX:
+        return name
+    return "%s... (%d characters)" % (name[: ID_MAX // 8], len(name))
+
+
+def word_of(report):
+    """Our word for a phase; None for a report that is no outcome."""
+    outcome = report.outcome
+    if outcome == "failed":
+        return FAILED.get(report.when)
+    if outcome not in ("passed", "skipped"):
+        return None
+    if hasattr(report, "wasxfail"):
+        return "xpassed" if outcome == "passed" else "xfailed"
+    return outcome
+
+
+def outcome_of(phases):
+    words = phases.values()
+    for bad in BAD:
+        if bad in words:
+            return bad
+    if "call" in phases:
+        return phases["call"]
+    setup = phases.get("setup", "passed")
+    return "skipped" if setup == "passed" else setup
+
+
+def reason(report):
+    """Of a skipped report: its reason, without pytest's word in front."""
+    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
+    return text[9:] if text.startswith("Skipped: ") else text
+
+
+def text_of(report, word):
+    if word == "passed":
+        return ""
+    try:
+        if word in ("xfailed", "xpassed"):
+            return clean(report.wasxfail).replace("reason: ", "", 1)
+        return clean(reason(report) if word == "skipped" else report.longreprtext)
+    except Exception as error:  # it shows objects of the suite, which may do anything
+        return "its report cannot be shown: " + type(error).__name__
+
+
+def microseconds(duration):
+    try:
+        return max(0, int(duration * 1e6))
+    except (TypeError, ValueError, OverflowError):  # the suite replaced the clock
+        return 0
+
+
+def ended_by(raised):
+    kind, error = raised[:2]
+    if isinstance(error, (KeyboardInterrupt, pytest.exit.Exception)):
+        return clean("the test ended the session: %s: %s" % (kind.__name__, error))
+    return "pytest broke: " + clean("".join(traceback.format_exception(*raised)))

@@ -1,0 +1,170 @@
+"""The pytest adapter against a looker that looks at nothing. Prints TAP.
+
+A case is a folder of tests/suites/adapter: a suite, `case.json` (all optional: the arguments of
+pytest or a whole command, the plan, what the looker does, more environment) and `expect.txt`, the
+packets one a line. `test_pytest.py --write NAME...` writes that file anew, to be read before it is
+believed.
+"""
+
+import difflib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from fake_looker import FakeLooker
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+CASES = os.path.join(ROOT, "tests/suites/adapter")
+PLUGIN = os.path.join(ROOT, "probe/adapters/pytest")
+PYTHON = "/usr/bin/python3"
+
+
+def environment(folder, more):
+    found = {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": folder,
+        "LANG": "C.UTF-8",
+        "PYTHONHASHSEED": "0",
+        "PYTHONPYCACHEPREFIX": os.path.join(folder, "pycache"),
+        "TMPDIR": os.path.join(folder, "tmp"),
+    }
+    found.update({name: value.replace("SUITE", folder + "/suite") for name, value in more.items()})
+    return found
+
+
+def with_adapter(env, path):
+    """What the adapter's row does: in front of what the user has."""
+    env = dict(env, FUMEHOOD_SOCKET=path)
+    for name, between, ours in (
+        ("PYTHONPATH", ":", PLUGIN),
+        ("PYTEST_PLUGINS", ",", "fumehood_pytest"),
+    ):
+        env[name] = ours + between + env[name] if name in env else ours
+    return env
+
+
+def last_line(text):
+    lines = text.rstrip().split("\n")
+    return lines[-1].strip()
+
+
+def show(packet, folder):
+    """One packet, one line: only what is the same in every run."""
+    kind = packet["t"]
+    if kind == "hello":
+        parts = [packet["rootdir"].replace(folder, "")]
+    elif kind == "collected":
+        parts = ["%(id)s (%(file)s:%(line)s)" % test for test in packet["content"]["tests"]]
+        parts += ["missing " + name for name in packet["content"]["missing"]]
+        parts += ["said " + text for text in packet["said"]]
+        return "\n".join(["collected"] + ["    " + escape(part) for part in parts])
+    elif kind == "uncollectable":
+        parts = [packet["id"], packet["outcome"], last_line(packet["why"])]
+    elif kind == "start":
+        parts = [packet["test"]]
+    elif kind.startswith("scope"):
+        parts = [packet["at"], packet["fixture"], packet["scope"], "in", packet["test"]]
+    elif kind == "finish":
+        parts = [packet["test"], packet["outcome"]]
+        parts += ["%s=%s" % phase for phase in packet["phases"].items()]
+        if "content" in packet:
+            packet["message"] = "(a file) " + packet["content"]["message"]
+        if "message" in packet:
+            parts.append("| " + last_line(packet["message"]))
+        parts.append("-> " + (packet["next"] or "none"))
+    elif kind == "done":
+        parts = [str(packet["exit"]), packet.get("why", "")]
+    else:
+        parts = []
+    return escape(" ".join([kind] + [part for part in parts if part]))
+
+
+def escape(text):
+    text = text.replace("\\", "\\\\").replace("\n", "\\n")
+    return re.sub(r"(.{60})(.)\2{90,}", r"\1\2...", text)
+
+
+def bad_shape(packet):
+    """What every packet has to fulfil, whatever the case."""
+    if packet["t"] == "hangup":
+        return None
+    if packet["v"] != 1 or packet["bytes"] > 65536:
+        return "version or size"
+    if packet["t"] == "hello" and (packet["adapter"] != "pytest" or packet["can"] != ["reorder"]):
+        return "hello"
+    if packet["t"] == "collected" and not packet["basetemp"].startswith("/"):
+        return "basetemp"
+    if packet["t"] == "finish" and set(packet["us"]) != set(packet["phases"]):
+        return "us"
+    return None
+
+
+def run(name, folder):
+    """The lines of what was said in a case, and what was said beside the packets."""
+    suite = os.path.join(folder, "suite")
+    shutil.copytree(os.path.join(CASES, name), suite)
+    os.mkdir(os.path.join(folder, "tmp"))
+    case = {}
+    if os.path.exists(os.path.join(suite, "case.json")):
+        with open(os.path.join(suite, "case.json"), encoding="utf-8") as file:
+            case = json.load(file)
+    looker = FakeLooker(folder, case.get("plan"), case.get("stop_at"), case.get("hang_up_at"))
+    env = with_adapter(environment(folder, case.get("env", {})), looker.path)
+    command = case.get("command", ["python3", "-m", "pytest"]) + case.get("args", [])
+    command = [PYTHON if word == "python3" else word for word in command]
+    with open(os.path.join(folder, "log"), "w+", encoding="utf-8", errors="replace") as log:
+        process = subprocess.Popen(
+            command, cwd=suite, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
+        looker.serve(process)
+        status = process.wait()
+        log.seek(0)
+        text = log.read()
+    lines = "\n".join(show(packet, folder) for packet in looker.packets).split("\n")
+    lines += ["exit %d" % status]
+    wrong = [bad_shape(packet) for packet in looker.packets if bad_shape(packet)]
+    wrong += ["the log lacks: " + want for want in case.get("log", []) if want not in text]
+    wrong += ["the log holds: " + bad for bad in case.get("log_lacks", []) if bad in text]
+    return [line.rstrip() for line in lines], wrong, text
+
+
+def check(name, number):
+    with tempfile.TemporaryDirectory() as folder:
+        said, wrong, log = run(name, os.path.realpath(folder))
+    with open(os.path.join(CASES, name, "expect.txt"), encoding="utf-8") as file:
+        expected = file.read().rstrip("\n").split("\n")
+    ok = said == expected and not wrong
+    print("%sok %d - %s" % ("" if ok else "not ", number, name.replace("_", " ")))
+    if not ok:
+        lines = wrong + list(difflib.unified_diff(expected, said, "expected", "said", lineterm=""))
+        for line in lines + log.split("\n"):
+            print("# " + line)
+    return ok
+
+
+def write(names):
+    for name in names:
+        with tempfile.TemporaryDirectory() as folder:
+            said, wrong, log = run(name, os.path.realpath(folder))
+        with open(os.path.join(CASES, name, "expect.txt"), "w", encoding="utf-8") as file:
+            file.write("\n".join(said) + "\n")
+        print("==", name, wrong, log, "\n".join(said), sep="\n")
+
+
+def main():
+    if sys.argv[1:2] == ["--write"]:
+        write(sys.argv[2:])
+        return 0
+    names = sys.argv[1:] or sorted(os.listdir(CASES))
+    good = [check(name, number + 1) for number, name in enumerate(names)]
+    print("1..%d" % len(names))
+    return not (good and all(good))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
