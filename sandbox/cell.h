@@ -54,15 +54,18 @@ struct cell_place {
 	int base;   /* O_PATH clone of the tree under an overlay; -1: the place began empty */
 };
 
+#define CELL_PRIVATE_MAX 8 /* private places: tmp, var-tmp, shm, run, home, cache, and room */
+
 /* What may be looked at from outside. */
 struct cell_view {
-	int root;     /* O_PATH: the cell's / */
-	int proc;     /* the cell's /proc, an open folder */
-	int scratch;  /* the root of the scratch, an open folder */
+	int root;    /* O_PATH: the cell's / */
+	int proc;    /* the cell's /proc, an open folder */
+	int scratch; /* the root of the scratch, an open folder */
+	int userns;  /* for setns(userns, CLONE_NEWUSER): the warden's pidfd refuses it to a user */
 	int fanotify; /* marks the whole scratch; non-blocking; -1: not made */
 	int listener; /* SEQPACKET, listening at CELL_SOCKET */
 	char why_no_fanotify[96];
-	struct cell_place places[CELL_TREES_MAX + 8];
+	struct cell_place places[CELL_TREES_MAX + CELL_PRIVATE_MAX];
 	size_t places_len;
 };
 
@@ -73,7 +76,7 @@ struct cell {
 	struct cell_view view;
 	struct isolation isolation;
 };
-#define CELL_NULL ((struct cell){ .pidfd = -1, .control = -1, .view = { -1, -1, -1, -1, -1 } })
+#define CELL_NULL ((struct cell){ .pidfd = -1, .control = -1, .view = { -1, -1, -1, -1, -1, -1 } })
 
 int cell_start(const struct cell_spec *spec, struct cell *ret, struct err *e);
 /* Let the command run. */

@@ -1,1 +1,122 @@
 #include "sandbox/cell_spec.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+#include "sandbox/base/text.h"
+
+/* What the kernel keeps for itself: a smaller pid_max is refused. */
+#define PID_MAX_MIN 301
+
+/* Absolute, and without anything that a mount would have to guess at. */
+static bool path_clean(const char *path)
+{
+	if (path[0] != '/')
+		return false;
+	if (path[1] == '\0')
+		return true;
+	for (const char *part = path; *part;) {
+		size_t len = strcspn(part + 1, "/");
+		if (len == 0 || (len == 1 && part[1] == '.') ||
+		    (len == 2 && part[1] == '.' && part[2] == '.'))
+			return false;
+		part += 1 + len;
+	}
+	return true;
+}
+
+/* Relative, and staying below where it starts. */
+static bool name_clean(const char *name)
+{
+	char path[256];
+	size_t len = strlen(name);
+	if (len == 0 || len + 2 > sizeof(path))
+		return false;
+	path[0] = '/';
+	memcpy(path + 1, name, len + 1);
+	return path_clean(path);
+}
+
+static int usage(struct err *e, const char *what, const char *path, const char *why)
+{
+	err_set(e, EINVAL, "the %s %s %s", what, path, why);
+	return err_status(e, STATUS_USAGE);
+}
+
+static int check_project(const struct cell_spec *spec, struct err *e)
+{
+	static const char *const own[] = { "/tmp", "/var/tmp", "/run", "/dev", "/proc", "/sys" };
+	static const char *const kernels[] = { "/dev", "/proc", "/sys" };
+	if (!spec->project || !path_clean(spec->project))
+		return usage(e, "project", spec->project ? spec->project : "(none)",
+			     "is no absolute path");
+	if (strcmp(spec->project, "/") == 0)
+		return usage(e, "project", "/", "is the whole machine");
+	if (spec->home && path_below(spec->home, spec->project)) {
+		usage(e, "project", spec->project, "is the home folder, or holds it");
+		return err_hint(
+			e, "the home of a cell is private: put the project in a folder of its own");
+	}
+	for (size_t i = 0; i < countof(own); i++)
+		if (path_below(own[i], spec->project))
+			return usage(e, "project", spec->project,
+				     "holds a folder that each cell has for itself");
+	for (size_t i = 0; i < countof(kernels); i++)
+		if (path_below(spec->project, kernels[i]))
+			return usage(e, "project", spec->project, "is the kernel's");
+	return 0;
+}
+
+static int check_paths(const struct cell_spec *spec, struct err *e)
+{
+	if (spec->home && (!path_clean(spec->home) || strcmp(spec->home, "/") == 0))
+		return usage(e, "home", spec->home, "can be no private folder");
+	if (!spec->cwd || !path_clean(spec->cwd))
+		return usage(e, "working directory", spec->cwd ? spec->cwd : "(none)",
+			     "is no absolute path");
+	if (spec->git_dir && !path_clean(spec->git_dir))
+		return usage(e, "git dir", spec->git_dir, "is no absolute path");
+	for (size_t i = 0; i < spec->binds_len; i++) {
+		const struct cell_bind *b = &spec->binds[i];
+		if (!path_clean(b->source) || !path_clean(b->target) || strcmp(b->target, "/") == 0)
+			return usage(e, "visible path", b->source, "is no absolute path");
+		if (path_below(CELL_RUN_DIR, b->target) || path_below(b->target, CELL_RUN_DIR))
+			return usage(e, "visible path", b->target, "would cover what is ours");
+	}
+	for (size_t i = 0; i < spec->hidden_len; i++)
+		if (!path_clean(spec->hidden[i]) || strcmp(spec->hidden[i], "/") == 0)
+			return usage(e, "hidden path", spec->hidden[i], "is no absolute path");
+	for (size_t i = 0; i < spec->files_len; i++)
+		if (!name_clean(spec->files[i].name))
+			return usage(e, "file", spec->files[i].name, "leaves " CELL_RUN_DIR);
+	return 0;
+}
+
+static int check_limits(const struct cell_spec *spec, struct err *e)
+{
+	if (!spec->scratch_bytes || !spec->scratch_inodes) {
+		err_set(e, EINVAL, "the scratch has no room: %ju bytes, %ju inodes",
+			(uintmax_t)spec->scratch_bytes, (uintmax_t)spec->scratch_inodes);
+		return err_status(e, STATUS_USAGE);
+	}
+	if (spec->pid_max < PID_MAX_MIN) {
+		err_set(e, EINVAL, "%u processes are too few: the kernel takes no less than %d",
+			spec->pid_max, PID_MAX_MIN);
+		return err_status(e, STATUS_USAGE);
+	}
+	return 0;
+}
+
+int cell_spec_check(const struct cell_spec *spec, struct err *e)
+{
+	if (!spec->argv || !spec->argv[0] || !spec->argv[0][0]) {
+		err_set(e, EINVAL, "there is no command to run");
+		return err_status(e, STATUS_USAGE);
+	}
+	int r = check_project(spec, e);
+	if (!r)
+		r = check_paths(spec, e);
+	return r < 0 ? r : check_limits(spec, e);
+}

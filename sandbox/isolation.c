@@ -1,4 +1,23 @@
-#include "sandbox/cell.h"
+#include "sandbox/isolation.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+#include "sandbox/base/fd.h"
+#include "sandbox/userns.h"
+
+#define PROBE ".fumehood-probe"
 
 const char *const isolation_names[ISOLATION_N] = {
 	[ISOLATION_USER] = "user",
@@ -19,3 +38,187 @@ const char *const isolation_names[ISOLATION_N] = {
 	[ISOLATION_SECCOMP] = "seccomp",
 	[ISOLATION_LIMITS] = "limits",
 };
+
+static void verified(struct isolation *i, enum isolation_property p)
+{
+	i->state[p] = ISOLATION_VERIFIED;
+	i->why[p][0] = '\0';
+}
+
+static __attribute__((format(printf, 3, 4))) void
+reduced(struct isolation *i, enum isolation_property p, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(i->why[p], sizeof(i->why[p]), fmt, args);
+	va_end(args);
+	i->state[p] = ISOLATION_REDUCED;
+}
+
+static void look_root(struct isolation *ret)
+{
+	if (mkdir("/" PROBE, 0700) == 0) {
+		rmdir("/" PROBE);
+		reduced(ret, ISOLATION_ROOT, "a folder could be made in /");
+	} else if (errno != EROFS) {
+		reduced(ret, ISOLATION_ROOT, "mkdir in /: %s", strerrordesc_np(errno));
+	} else {
+		verified(ret, ISOLATION_ROOT);
+	}
+}
+
+/* Make a file where the suite sees the place; it must show on the scratch, and go. */
+static int look_place(const struct isolation_scene *s, const struct layout_place *place,
+		      struct isolation *ret, enum isolation_property p)
+{
+	cleanup_close int seen = open(place->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup_close int kept = openat(s->scratch, place->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (seen < 0 || kept < 0) {
+		reduced(ret, p, "%.40s: %s", place->path, strerrordesc_np(errno));
+		return -1;
+	}
+	if (mknodat(seen, PROBE, S_IFREG | 0600, 0) < 0) {
+		/* Where the caller may not write, nothing can leave the cell either. */
+		if (place->overlay && (errno == EACCES || errno == EPERM || errno == EEXIST))
+			return 0;
+		reduced(ret, p, "%.40s: %s", place->path, strerrordesc_np(errno));
+		return -1;
+	}
+	struct stat st;
+	int missing = fstatat(kept, PROBE, &st, AT_SYMLINK_NOFOLLOW);
+	unlinkat(seen, PROBE, 0);
+	if (missing) {
+		reduced(ret, p, "%.40s: a new file is not on the scratch", place->path);
+		return -1;
+	}
+	return 0;
+}
+
+static void look_places(const struct isolation_scene *s, struct isolation *ret)
+{
+	verified(ret, ISOLATION_SCRATCH);
+	verified(ret, ISOLATION_OVERLAY);
+	for (size_t i = 0; i < s->layout->len; i++) {
+		const struct layout_place *place = &s->layout->places[i];
+		if (!(s->places_made >> i & 1) || (place->overlay && !place->project))
+			continue;
+		enum isolation_property p = place->overlay ? ISOLATION_OVERLAY : ISOLATION_SCRATCH;
+		if (look_place(s, place, ret, p) < 0)
+			return;
+	}
+}
+
+static void look_proc(struct isolation *ret)
+{
+	static const char *const dangerous[] = { "/proc/sysrq-trigger",
+						 "/proc/sys/kernel/core_pattern" };
+	char self[32];
+	ssize_t len = readlink("/proc/self", self, sizeof(self) - 1);
+	self[len > 0 ? len : 0] = '\0';
+	if (strtol(self, NULL, 10) != getpid()) {
+		reduced(ret, ISOLATION_PROC, "/proc is not of this pid namespace");
+		return;
+	}
+	for (size_t i = 0; i < countof(dangerous); i++)
+		if (access(dangerous[i], W_OK) == 0) {
+			reduced(ret, ISOLATION_PROC, "%s can be written", dangerous[i]);
+			return;
+		}
+	verified(ret, ISOLATION_PROC);
+}
+
+static void look_dev(struct isolation *ret)
+{
+	cleanup_close int fd = open("/dev/null", O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) < 0 || write(fd, "", 1) != 1)
+		reduced(ret, ISOLATION_DEV, "/dev/null: %s", strerrordesc_np(errno));
+	else if (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, 3))
+		reduced(ret, ISOLATION_DEV, "/dev/null is something else");
+	else
+		verified(ret, ISOLATION_DEV);
+}
+
+/* The value of a line of /proc/self/status. */
+static uint64_t status_value(const char *status, const char *key, int base)
+{
+	const char *at = strstr(status, key);
+	return at ? strtoull(at + strlen(key), NULL, base) : UINT64_MAX;
+}
+
+static void look_caps(const struct isolation_scene *s, const char *status, struct isolation *ret)
+{
+	static const char *const sets[] = { "\nCapInh:", "\nCapPrm:", "\nCapEff:", "\nCapBnd:",
+					    "\nCapAmb:" };
+	for (size_t i = 0; i < countof(sets); i++) {
+		uint64_t held = status_value(status, sets[i], 16);
+		if (held & ~s->caps) {
+			reduced(ret, ISOLATION_CAPS, "%s %016jx", sets[i] + 1, (uintmax_t)held);
+			return;
+		}
+	}
+	verified(ret, ISOLATION_CAPS);
+}
+
+static void look_seccomp(const struct isolation_scene *s, const char *status, struct isolation *ret)
+{
+	if (status_value(status, "\nSeccomp:", 10) != 2)
+		reduced(ret, ISOLATION_SECCOMP, "no filter is on");
+	else if (!s->spec->allow_nested && (unshare(CLONE_NEWUSER) == 0 || errno != EPERM))
+		reduced(ret, ISOLATION_SECCOMP, "a namespace could be made");
+	else
+		verified(ret, ISOLATION_SECCOMP);
+}
+
+static void look_privileges(const struct isolation_scene *s, struct isolation *ret)
+{
+	cleanup_free char *status = NULL;
+	if (fd_load(AT_FDCWD, "/proc/self/status", 1 << 16, &status, NULL, NULL) < 0) {
+		reduced(ret, ISOLATION_CAPS, "/proc/self/status cannot be read");
+		reduced(ret, ISOLATION_NO_NEW_PRIVS, "/proc/self/status cannot be read");
+		reduced(ret, ISOLATION_SECCOMP, "/proc/self/status cannot be read");
+		return;
+	}
+	look_caps(s, status, ret);
+	look_seccomp(s, status, ret);
+	if (status_value(status, "\nNoNewPrivs:", 10) == 1)
+		verified(ret, ISOLATION_NO_NEW_PRIVS);
+	else
+		reduced(ret, ISOLATION_NO_NEW_PRIVS, "it is not set");
+}
+
+static void look_limits(const struct isolation_scene *s, struct isolation *ret)
+{
+	struct rlimit core;
+	if (getrlimit(RLIMIT_CORE, &core) < 0 || core.rlim_max > 1)
+		reduced(ret, ISOLATION_LIMITS, "a crash may leave a core file");
+	else if (!s->limited)
+		reduced(ret, ISOLATION_LIMITS, "this kernel has no kernel.pid_max for a cell alone");
+	else
+		verified(ret, ISOLATION_LIMITS);
+}
+
+void isolation_observe(const struct isolation_scene *scene, struct isolation *ret)
+{
+	look_root(ret);
+	look_places(scene, ret);
+	look_proc(ret);
+	look_dev(ret);
+	look_privileges(scene, ret);
+	look_limits(scene, ret);
+}
+
+void isolation_compare(const struct cell_spec *spec, const uint64_t *inside,
+		       const uint64_t *outside, struct isolation *isolation)
+{
+	uint64_t flags = namespaces_flags(spec);
+	for (size_t i = 0; i < NAMESPACES_N; i++) {
+		enum isolation_property p = namespaces[i].property;
+		if (!(flags & namespaces[i].flag))
+			isolation->state[p] = ISOLATION_OFF_ASKED;
+		else if (!inside[i] || inside[i] == outside[i])
+			reduced(isolation, p, "the namespace is the host's");
+		else
+			verified(isolation, p);
+	}
+}

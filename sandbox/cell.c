@@ -1,0 +1,261 @@
+#include "sandbox/cell.h"
+
+/*
+ * The stages of a cell, in order. R: the runner; W: the warden; C: the process that becomes the
+ * command.
+ *
+ *  1 R  cell_spec_check, layout_make: refuse what cannot be, decide which places are writable
+ *  2 R  clone3: W exists in all its namespaces, a fork of R without exec
+ *  3 W  alone: dies with R, keeps its own descriptors, waits
+ *  4 R  maps the ids; W may now make files
+ *  5 W  host name, loopback
+ *  6 W  scratch; the host's tree read-only and private; pivot into it
+ *  7 W  clones what will be covered, covers: overlays, private places, /dev, /proc, binds
+ *  8 W  lowers quotas, opens the adapters' socket, makes the rest read-only, drops the old root
+ *  9 W  gives up what it will not need again; no_new_privs
+ * 10 W  forks C
+ * 11 C  own session, limits, no capabilities, filter; tries every property of the cell
+ * 12 W  marks the scratch, wipes the runner's arguments, tells R that all stands
+ * 13 R  cell_start returns; cell_go: C executes
+ * 14 W  C ended: names those still alive, waits
+ * 15 R  cell_release: W exits, and with it all that is left
+ */
+
+#include <errno.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+#include "sandbox/base/fault.h"
+#include "sandbox/base/fd.h"
+#include "sandbox/caps.h"
+#include "sandbox/isolation.h"
+#include "sandbox/layout.h"
+#include "sandbox/sync.h"
+#include "sandbox/userns.h"
+#include "sandbox/warden.h"
+
+/* clone3 alone has CLONE_NEWTIME and CLONE_CLEAR_SIGHAND. Where a filter hides it (ENOSYS), the
+ * older clone would not be let through with these flags either. */
+static int start_warden(const struct warden_setup *setup, struct cell *cell, struct err *e)
+{
+	struct clone_args args = {
+		.flags = namespaces_flags(setup->spec) | CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
+		.pidfd = (uintptr_t)&cell->pidfd,
+		.exit_signal = SIGCHLD,
+	};
+	/* Blocked from before its birth: no handler of the runner may run in the warden. */
+	sigset_t all;
+	sigset_t before;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+	if (pid == 0)
+		warden_main(setup);
+	int code = errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	errno = code;
+	if (pid < 0) {
+		err_sys(e, "make namespaces");
+		return userns_explain(e);
+	}
+	cell->pid = (pid_t)pid;
+	return 0;
+}
+
+/* ---- what the warden made ---- */
+
+static void close_all(int *fds, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		close(fds[i]);
+}
+
+static int take_places(struct layout *layout, uint64_t made, int *fds, size_t fds_len,
+		       struct cell_view *view, struct err *e)
+{
+	size_t used = 0;
+	for (size_t i = 0; i < layout->len; i++) {
+		if (!(made >> i & 1))
+			continue;
+		struct layout_place *from = &layout->places[i];
+		struct cell_place *place = &view->places[view->places_len];
+		*place = (struct cell_place){ .dir = strdup(from->dir), .base = -1 };
+		if (!place->dir)
+			return err_set(e, ENOMEM, "out of memory");
+		place->path = take_ptr(&from->path);
+		view->places_len++;
+		if (!from->overlay)
+			continue;
+		if (used == fds_len)
+			return err_set(e, EPROTO, "the warden sent too few descriptors");
+		place->base = take_fd(&fds[used++]);
+	}
+	return 0;
+}
+
+static int take_view(struct layout *layout, const struct sync_record *record, int *fds,
+		     size_t fds_len, struct cell_view *view, struct err *e)
+{
+	if (fds_len < SYNC_FD_FANOTIFY)
+		return err_set(e, EPROTO, "the warden sent too few descriptors");
+	view->root = take_fd(&fds[SYNC_FD_ROOT]);
+	view->proc = take_fd(&fds[SYNC_FD_PROC]);
+	view->scratch = take_fd(&fds[SYNC_FD_SCRATCH]);
+	view->userns = take_fd(&fds[SYNC_FD_USERNS]);
+	view->listener = take_fd(&fds[SYNC_FD_LISTENER]);
+	size_t used = SYNC_FD_FANOTIFY;
+	memcpy(view->why_no_fanotify, record->ready.why_no_fanotify, sizeof(view->why_no_fanotify));
+	if (!view->why_no_fanotify[0] && used < fds_len)
+		view->fanotify = take_fd(&fds[used++]);
+	return take_places(layout, record->ready.places_made, fds + used, fds_len - used, view, e);
+}
+
+static int expect_ready(const struct cell_spec *spec, struct layout *layout,
+			const uint64_t *outside, struct cell *cell, struct err *e)
+{
+	struct sync_record record;
+	int fds[FD_SEND_MAX];
+	size_t fds_len = 0;
+	int r = sync_recv(cell->control, &record, fds, FD_SEND_MAX, &fds_len, e);
+	if (r == 0)
+		return err_set(e, ECHILD, "the warden died while it built the cell");
+	if (r < 0)
+		return r;
+	if (record.kind == SYNC_READY)
+		r = take_view(layout, &record, fds, fds_len, &cell->view, e);
+	close_all(fds, fds_len);
+	if (record.kind == SYNC_ERR) {
+		*e = record.err;
+		/* Where a host lets a namespace be made and nothing be done in it (AppArmor). */
+		return e->code == EPERM || e->code == EACCES ? userns_explain(e) : -e->code;
+	}
+	if (record.kind != SYNC_READY)
+		return err_set(e, EPROTO, "the warden said %u instead of being ready", record.kind);
+	if (r < 0)
+		return r;
+	cell->isolation = record.ready.isolation;
+	isolation_compare(spec, record.ready.namespaces, outside, &cell->isolation);
+	return 0;
+}
+
+static int start(const struct cell_spec *spec, struct cell *cell, struct err *e)
+{
+	cleanup(layout_done) struct layout layout = LAYOUT_NULL;
+	int r = layout_make(spec, &layout, e);
+	if (r < 0)
+		return r;
+	int ends[2];
+	r = sync_pair(ends, e);
+	if (r < 0)
+		return r;
+	cell->control = ends[0];
+	cleanup_close int theirs = ends[1];
+	const struct warden_setup setup = { spec, &layout, caps_wanted(spec), theirs };
+	r = start_warden(&setup, cell, e);
+	if (r < 0)
+		return r;
+	fd_close_at(&theirs); /* so that its death shows as the end of the socket */
+	fault_point("cell-clone");
+	r = userns_map(cell->pid, spec->uid, spec->gid, e);
+	if (r < 0)
+		return userns_explain(e);
+	r = sync_tell(cell->control, SYNC_MAPPED, 0, e);
+	if (r < 0)
+		return r;
+	uint64_t outside[NAMESPACES_N];
+	namespaces_look(outside); /* while the warden builds */
+	return expect_ready(spec, &layout, outside, cell, e);
+}
+
+int cell_start(const struct cell_spec *spec, struct cell *ret, struct err *e)
+{
+	int r = cell_spec_check(spec, e);
+	if (r < 0)
+		return err_in(e, "cell");
+	cleanup(cell_done) struct cell cell = CELL_NULL;
+	r = start(spec, &cell, e);
+	if (r < 0)
+		return err_in(e, "cell");
+	*ret = take(&cell, CELL_NULL);
+	return 0;
+}
+
+/* ---- while it runs ---- */
+
+int cell_go(struct cell *cell, struct err *e)
+{
+	return sync_tell(cell->control, SYNC_GO, 0, e);
+}
+
+int cell_read(struct cell *cell, struct cell_event *ret, struct err *e)
+{
+	struct sync_record record;
+	int r = sync_recv(cell->control, &record, NULL, 0, NULL, e);
+	if (r < 0)
+		return err_in(e, "cell");
+	if (r == 0) {
+		*ret = (struct cell_event){ .kind = CELL_GONE };
+		return 0;
+	}
+	if (record.kind != SYNC_EXITED)
+		return err_set(e, EPROTO, "cell: the warden said %u in a running cell", record.kind);
+	*ret = record.event;
+	return 0;
+}
+
+int cell_stop(struct cell *cell, int signal, struct err *e)
+{
+	return sync_tell(cell->control, SYNC_STOP, signal, e);
+}
+
+int cell_kill(struct cell *cell, struct err *e)
+{
+	return sync_tell(cell->control, SYNC_KILL, 0, e);
+}
+
+int cell_signal(struct cell *cell, int signal, struct err *e)
+{
+	return sync_tell(cell->control, SYNC_SIGNAL, signal, e);
+}
+
+int cell_release(struct cell *cell, struct err *e)
+{
+	fault_point("cell-release");
+	return sync_tell(cell->control, SYNC_RELEASE, 0, e);
+}
+
+void cell_view_done(struct cell_view *view)
+{
+	int *fds[] = { &view->root,   &view->proc,     &view->scratch,
+		       &view->userns, &view->fanotify, &view->listener };
+	for (size_t i = 0; i < countof(fds); i++)
+		fd_close_at(fds[i]);
+	for (size_t i = 0; i < view->places_len; i++) {
+		free(view->places[i].dir);
+		free(view->places[i].path);
+		fd_close_at(&view->places[i].base);
+	}
+	view->places_len = 0;
+}
+
+void cell_done(struct cell *cell)
+{
+	cell_view_done(&cell->view);
+	if (cell->pidfd >= 0) {
+		siginfo_t info;
+		pidfd_send_signal(cell->pidfd, SIGKILL, NULL, 0);
+		while (waitid((idtype_t)P_PIDFD, (id_t)cell->pidfd, &info, WEXITED) < 0 &&
+		       errno == EINTR)
+			continue;
+	}
+	fd_close_at(&cell->pidfd);
+	fd_close_at(&cell->control);
+}

@@ -1,0 +1,16 @@
+#pragma once
+/*
+ * devices: a minimal /dev: six nodes of the host, a devpts of its own, and the
+ * usual links; the folder itself is read-only.
+ */
+struct cell_spec;
+struct err;
+
+/* The nodes, cloned while the host's /dev can be seen without MOUNT_ATTR_NODEV; -1: the host has
+ * none. */
+enum { DEVICES_N = 6 };
+int devices_clone(int ret[DEVICES_N], struct err *e);
+
+/* Mount /dev on the folder `dev` of the scratch. */
+int devices_make(const struct cell_spec *spec, int scratch, const int nodes[DEVICES_N],
+		 struct err *e);

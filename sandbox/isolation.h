@@ -1,0 +1,24 @@
+#pragma once
+/*
+ * isolation: each property of a cell, tried from inside by the command's own
+ * process, when it has given everything up and before it becomes the command.
+ *
+ * Leaves nothing behind. The namespaces are compared by the runner, which alone
+ * knows its own.
+ */
+#include "sandbox/cell.h"
+#include "sandbox/layout.h"
+
+struct isolation_scene {
+	const struct cell_spec *spec;
+	const struct layout *layout;
+	uint64_t places_made;
+	int scratch;
+	uint64_t caps; /* those the command keeps */
+	bool limited;  /* kernel.pid_max of the cell was lowered */
+};
+
+void isolation_observe(const struct isolation_scene *scene, struct isolation *ret);
+/* Compare the inodes seen inside with the caller's own. */
+void isolation_compare(const struct cell_spec *spec, const uint64_t *inside,
+		       const uint64_t *outside, struct isolation *isolation);

@@ -1,0 +1,210 @@
+#include "sandbox/layout.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+#include "sandbox/base/fd.h"
+#include "sandbox/base/text.h"
+#include "sandbox/mountinfo.h"
+
+#define MOUNTINFO_LEN_MAX (16 << 20)
+
+/* Folders below / over which root gets no overlay: kernel's own, what boots the host, ours. */
+static const char *const no_overlay[] = { "/proc", "/sys", "/dev", "/boot" };
+
+struct plan {
+	struct layout *layout;
+	const struct strv *mounts;
+	bool project;
+};
+
+static void closedir_at(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+static int add(struct layout *l, const char *dir, char *path, bool overlay, bool project,
+	       struct err *e)
+{
+	if (!path)
+		return err_set(e, ENOMEM, "out of memory");
+	struct layout_place *p = &l->places[l->len++];
+	*p = (struct layout_place){ .overlay = overlay, .project = project };
+	p->path = path;
+	snprintf(p->dir, sizeof(p->dir), "%s", dir);
+	return 0;
+}
+
+static int add_private(struct layout *l, const char *dir, const char *path, struct err *e)
+{
+	char *real = realpath(path, NULL);
+	if (!real) /* the host has no such folder, or hides it: there is nothing to cover */
+		return 0;
+	for (size_t i = 0; i < l->len; i++)
+		if (strcmp(l->places[i].path, real) == 0) {
+			free(real); /* /var/tmp that leads to /tmp */
+			return 0;
+		}
+	return add(l, dir, real, false, false, e);
+}
+
+static int add_cache(struct layout *l, const char *home, struct err *e)
+{
+	char *path = NULL;
+	if (asprintf(&path, "%s/.cache", home) < 0)
+		path = NULL;
+	return add(l, "cache", path, false, false, e);
+}
+
+static int add_privates(const struct cell_spec *spec, struct layout *l, struct err *e)
+{
+	static const char *const rows[][2] = {
+		{ "tmp", "/tmp" },
+		{ "var-tmp", "/var/tmp" },
+		{ "run", "/run" },
+	};
+	for (size_t i = 0; i < countof(rows); i++) {
+		int r = add_private(l, rows[i][0], rows[i][1], e);
+		if (r < 0)
+			return r;
+	}
+	int r = add(l, "shm", strdup("/dev/shm"), false, false, e);
+	if (!r && spec->home)
+		r = add_private(l, "home", spec->home, e);
+	const struct layout_place *last = &l->places[l->len - 1];
+	if (!r && strcmp(last->dir, "home") == 0)
+		r = add_cache(l, last->path, e);
+	return r;
+}
+
+static bool mounts_below(const struct strv *mounts, const char *dir)
+{
+	for (size_t i = 0; i < mounts->len; i++)
+		if (path_below(mounts->at[i], dir) && strcmp(mounts->at[i], dir) != 0)
+			return true;
+	return false;
+}
+
+static bool covered(const struct layout *l, const char *path)
+{
+	for (size_t i = 0; i < l->len; i++)
+		if (!l->places[i].overlay && strcmp(l->places[i].path, path) == 0)
+			return true;
+	for (size_t i = 0; i < countof(no_overlay); i++)
+		if (strcmp(no_overlay[i], path) == 0)
+			return true;
+	return false;
+}
+
+static int add_tree(const struct plan *plan, const char *path, struct err *e);
+
+/* Every folder in dir gets its own overlay; files that stand beside them stay read-only. */
+static int add_children(const struct plan *plan, const char *dir, struct err *e)
+{
+	cleanup(closedir_at) DIR *d = opendir(dir);
+	if (!d)
+		return errno == EACCES ? 0 : err_sys(e, "list %s", dir);
+	const struct dirent *entry;
+	while ((entry = readdir(d))) {
+		struct stat st;
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISDIR(st.st_mode))
+			continue;
+		cleanup_free char *path = NULL;
+		if (asprintf(&path, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, entry->d_name) < 0)
+			return err_set(e, ENOMEM, "out of memory");
+		int r = add_tree(plan, path, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The kernel refuses an overlay over a folder with mounts below it, since in a user namespace
+ * those are locked; so such a folder is split. */
+static int add_tree(const struct plan *plan, const char *path, struct err *e)
+{
+	struct layout *l = plan->layout;
+	if (covered(l, path))
+		return 0;
+	if (mounts_below(plan->mounts, path))
+		return add_children(plan, path, e);
+	if (l->overlays_len == CELL_TREES_MAX) {
+		if (plan->project)
+			return err_set(e, E2BIG,
+				       "%s: mounts below it split it into more than %d trees", path,
+				       CELL_TREES_MAX);
+		l->skipped_len++;
+		return 0;
+	}
+	char dir[LAYOUT_DIR_LEN];
+	snprintf(dir, sizeof(dir), "upper/%zu", l->overlays_len++);
+	return add(l, dir, strdup(path), true, plan->project, e);
+}
+
+static int plan_places(const struct cell_spec *spec, const struct strv *mounts, struct layout *l,
+		       struct err *e)
+{
+	int r = add_privates(spec, l, e);
+	if (!r)
+		r = add_tree(&(struct plan){ l, mounts, true }, spec->project, e);
+	if (!r && spec->uid == 0)
+		r = add_children(&(struct plan){ l, mounts, false }, "/", e);
+	return r;
+}
+
+static int rank(const struct layout_place *p)
+{
+	if (p->project)
+		return 2;
+	return p->overlay ? 0 : 1;
+}
+
+/* Root's trees, then the private places in them, then the project, which may lie in either. One
+ * private place may lie below another: HOME=/tmp/x. */
+static int by_order(const void *a, const void *b)
+{
+	const struct layout_place *x = a;
+	const struct layout_place *y = b;
+	if (rank(x) != rank(y))
+		return rank(x) - rank(y);
+	size_t x_len = strlen(x->path);
+	size_t y_len = strlen(y->path);
+	return x_len < y_len ? -1 : x_len > y_len;
+}
+
+int layout_make(const struct cell_spec *spec, struct layout *ret, struct err *e)
+{
+	cleanup_free char *text = NULL;
+	int r = fd_load(AT_FDCWD, "/proc/self/mountinfo", MOUNTINFO_LEN_MAX, &text, NULL, e);
+	if (r < 0)
+		return r;
+	cleanup(strv_done) struct strv mounts = STRV_NULL;
+	r = mountinfo_parse(text, &mounts, e);
+	if (r < 0)
+		return r;
+	cleanup(layout_done) struct layout l = LAYOUT_NULL;
+	r = plan_places(spec, &mounts, &l, e);
+	if (r < 0)
+		return r;
+	qsort(l.places, l.len, sizeof(l.places[0]), by_order);
+	*ret = take(&l, LAYOUT_NULL);
+	return 0;
+}
+
+void layout_done(struct layout *layout)
+{
+	for (size_t i = 0; i < layout->len; i++)
+		free(layout->places[i].path);
+	*layout = LAYOUT_NULL;
+}

@@ -1,0 +1,35 @@
+#pragma once
+/*
+ * layout: the writable places of a cell, in the order in which they are
+ * mounted. Decided by the runner before the cell exists, from the spec and the
+ * host's mounts; the warden only carries it out.
+ *
+ * Owns its paths.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "sandbox/cell.h"
+
+struct err;
+
+#define LAYOUT_DIR_LEN 16
+
+struct layout_place {
+	char dir[LAYOUT_DIR_LEN]; /* below the scratch */
+	char *path;               /* real path in the cell */
+	bool overlay;             /* over what stands at path; otherwise private and empty */
+	bool project;             /* of the project's tree: mounted after all else */
+};
+
+struct layout {
+	struct layout_place places[CELL_TREES_MAX + CELL_PRIVATE_MAX];
+	size_t len;
+	size_t overlays_len;
+	size_t skipped_len; /* trees left read-only, because more overlays than the bound were due */
+};
+#define LAYOUT_NULL ((struct layout){ 0 })
+
+int layout_make(const struct cell_spec *spec, struct layout *ret, struct err *e);
+void layout_done(struct layout *layout);

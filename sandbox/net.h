@@ -1,0 +1,10 @@
+#pragma once
+/*
+ * net: the loopback of a cell, and the socket at which adapters knock.
+ */
+struct err;
+
+/* Bring lo up; the kernel gives it 127.0.0.1 and ::1. */
+int net_loopback_up(struct err *e);
+/* A SEQPACKET socket that listens at CELL_SOCKET. */
+int net_listen(int *ret, struct err *e);

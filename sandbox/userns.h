@@ -1,0 +1,35 @@
+#pragma once
+/*
+ * userns: which namespaces a cell has, its ids, and why a host refuses them.
+ *
+ * Keeps nothing.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sandbox/sync.h"
+
+struct cell_spec;
+struct err;
+
+/* One row a namespace: CLONE_ flag, name in /proc/PID/ns, property that it gives. */
+struct namespace
+{
+	uint64_t flag;
+	const char *name;
+	enum isolation_property property;
+};
+extern const struct namespace namespaces[NAMESPACES_N];
+
+/* The flags that clone3 gets for this spec. */
+uint64_t namespaces_flags(const struct cell_spec *spec);
+/* The inodes of the caller's own namespaces, 0 where the kernel has none. */
+void namespaces_look(uint64_t ret[NAMESPACES_N]);
+
+/* Map the same ids inside as outside: all of them for root, the caller's one otherwise. */
+int userns_map(pid_t pid, uid_t uid, gid_t gid, struct err *e);
+
+/* e says that making namespaces or working in them failed: add who refuses, and the remedy.
+ * Returns the code that stands in e. */
+int userns_explain(struct err *e);
