@@ -511,6 +511,14 @@ int fingerprint_survivors(const struct fingerprint *f, struct delta_list *ret, s
 	return 0;
 }
 
+void fingerprint_charge(struct fingerprint *f, const char *domain, const char *id, int owner)
+{
+	const struct domain *found = find(f, domain);
+	struct entry *entry = found ? map_get(&found->entries, id) : NULL;
+	if (entry && entry->owner != DELTA_STOOD)
+		entry->owner = owner;
+}
+
 void fingerprint_free(struct fingerprint *f)
 {
 	if (!f)

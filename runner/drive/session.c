@@ -11,6 +11,7 @@
 #include "probe/event.h"
 #include "probe/fingerprint.h"
 #include "probe/sensor.h"
+#include "probe/suspect.h"
 #include "runner/drive/drop.h"
 #include "runner/drive/record.h"
 #include "runner/drive/scopes.h"
@@ -51,6 +52,7 @@ struct session {
 	struct delta_list between; /* of no test */
 	struct delta_list last;    /* what only the last scan by content saw */
 	struct met_list met;
+	struct suspects suspects;
 	cJSON *held; /* what fixtures made during the running test */
 	struct timespec start;
 	uint64_t refused;
@@ -176,6 +178,9 @@ static int look(struct session *s, struct err *e)
 	struct delta_list *to = scopes_deltas(&s->scopes, &s->deltas);
 	int r = fingerprint_look(s->prints, scopes_by(&s->scopes, s->test), &new, &s->met, e);
 	fault_point("boundary-look");
+	if (!r)
+		r = suspects_name(&s->suspects, s->prints, s->setup->vantage, s->test, test_name, s,
+				  &new, e);
 	if (!r && delta_list_append(to, &new))
 		r = err_set(e, ENOMEM, "keep what changed");
 	delta_list_done(&new);
@@ -734,6 +739,7 @@ int session_run(const struct session_setup *setup, struct err *e)
 	delta_list_done(&s.between);
 	delta_list_done(&s.last);
 	met_list_done(&s.met);
+	suspects_done(&s.suspects);
 	cJSON_Delete(s.held);
 	free(s.broken);
 	return r;
