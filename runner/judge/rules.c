@@ -1,0 +1,120 @@
+#include "runner/judge/rules.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runner/printable.h"
+#include "sandbox/base/buf.h"
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/json.h"
+#include "sandbox/base/text.h"
+
+/* The first row that fits. NULL fits all; a key fits when it begins so. */
+static const struct {
+	const char *domain, *what, *key;
+	struct rule rule;
+} rows[] = {
+	{ "files", "created", NULL, { "FH101", "created", "" } },
+	{ "files", "deleted", NULL, { "FH103", "deleted", "" } },
+	{ "files", "mode", NULL, { "FH104", "changed mode of", "" } },
+	{ "files", "owner", NULL, { "FH104", "changed owner of", "" } },
+	{ "files", "xattrs", NULL, { "FH104", "changed attributes of", "" } },
+	{ "files", "target", NULL, { "FH104", "changed link", "" } },
+	{ "files", "type", NULL, { "FH102", "replaced", "" } },
+	{ "files", NULL, NULL, { "FH102", "changed", "" } },
+	{ "env", NULL, NULL, { "FH111", NULL, "variable" } },
+	{ "process", NULL, "cwd", { "FH121", NULL, "" } },
+	{ "process", NULL, "umask", { "FH122", NULL, "" } },
+	{ "process", NULL, "SIG", { "FH123", NULL, "" } },
+	{ "process", NULL, NULL, { "FH124", NULL, "" } },
+	{ "descriptors", NULL, NULL, { "FH131", NULL, "descriptor of" } },
+	{ "processes", NULL, NULL, { "FH141", NULL, "process" } },
+	{ "threads", NULL, NULL, { "FH142", NULL, "thread" } },
+};
+
+const struct rule *rule_of(const char *domain, const char *what, const char *key)
+{
+	static const struct rule other = { RULE_UNATTRIBUTED, NULL, "" };
+	for (size_t i = 0; i < countof(rows); i++)
+		if (text_eq(domain, rows[i].domain) &&
+		    (!rows[i].what || text_eq(what, rows[i].what)) &&
+		    (!rows[i].key || text_starts(key, rows[i].key)))
+			return &rows[i].rule;
+	return &other;
+}
+
+char *rule_clause(const char *domain, const char *what, const char *key)
+{
+	const struct rule *rule = rule_of(domain, what, key);
+	cleanup_free char *name = quoted(key);
+	cleanup_free char *verb = printable(rule->verb ? rule->verb : what);
+	char *clause = NULL;
+	if (!name || !verb ||
+	    asprintf(&clause, "%s%s%s %s", verb, *rule->noun ? " " : "", rule->noun, name) < 0)
+		return NULL;
+	return clause;
+}
+
+/* What of a value people want to see. */
+static const struct {
+	const char *domain, *name;
+	const char *before_text, *after_text; /* around it */
+	bool at_birth;                        /* also when the entry is new or gone */
+} fields[] = {
+	{ "files", "type", "", "", true },
+	{ "files", "size", "", " bytes", true },
+	{ "files", "mode", "mode ", "", false },
+	{ "files", "uid", "uid ", "", false },
+	{ "files", "gid", "gid ", "", false },
+	{ "files", "target", "to ", "", true },
+	{ "env", "length", "", " bytes", true },
+	{ "env", "size", "", " bytes", true },
+	{ "env", "value", "\"", "\"", true },
+	{ "process", "path", "", "", true },
+	{ "process", "deleted", "deleted ", "", false },
+	{ "process", "umask", "", "", true },
+	{ "process", "nice", "", "", true },
+	{ "process", "personality", "", "", true },
+	{ "process", "action", "", "", true },
+	{ "process", "blocked", "blocked ", "", false },
+	{ "process", "soft", "soft ", "", true },
+	{ "process", "hard", "hard ", "", false },
+	{ "descriptors", "fd", "number ", "", true },
+	{ "descriptors", "mode", "mode ", "", true },
+	{ "processes", "state", "", "", true },
+};
+
+static char *value_text(const cJSON *object, const char *name)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+	if (!item || cJSON_IsNull(item))
+		return NULL;
+	return cJSON_IsString(item) ? printable(item->valuestring) : cJSON_PrintUnformatted(item);
+}
+
+static int add_field(struct buf *out, size_t i, const char *before, const char *after)
+{
+	bool both = before && after;
+	return buf_printf(out, "%s%s%s%s%s%s", out->len ? ", " : "", fields[i].before_text,
+			  before ? before : after, both ? " -> " : "", both ? after : "",
+			  fields[i].after_text);
+}
+
+char *rule_detail(const char *domain, const cJSON *before, const cJSON *after)
+{
+	cleanup(buf_done) struct buf out = BUF_NULL;
+	bool changed = cJSON_IsObject(before) && cJSON_IsObject(after);
+	int r = buf_reserve(&out, 0);
+	for (size_t i = 0; i < countof(fields) && !r; i++) {
+		if (!text_eq(domain, fields[i].domain))
+			continue;
+		cleanup_free char *was = value_text(before, fields[i].name);
+		cleanup_free char *is = value_text(after, fields[i].name);
+		if (changed ? !text_eq(was, is) : fields[i].at_birth && (was || is))
+			r = add_field(&out, i, was, is);
+	}
+	if (!r && changed && !out.len &&
+	    !text_eq(json_text(before, "digest"), json_text(after, "digest")))
+		r = buf_puts(&out, "other content");
+	return r ? NULL : take_ptr(&out.at);
+}

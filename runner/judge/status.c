@@ -1,0 +1,84 @@
+#include "runner/judge/status.h"
+
+#include <errno.h>
+
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+
+#define STATUS_BUDGET 124
+
+int status_for_bisect(int status)
+{
+	static const struct {
+		int status, bisect;
+	} rows[] = {
+		{ STATUS_INCOMPLETE, 125 }, { STATUS_NO_TESTS, 125 }, { STATUS_HOST, 125 },
+		{ STATUS_BUDGET, 125 },     { STATUS_USAGE, 128 },    { STATUS_DATA, 128 },
+		{ STATUS_INTERNAL, 128 },
+	};
+	for (size_t i = 0; i < countof(rows); i++)
+		if (status == rows[i].status)
+			return rows[i].bisect;
+	return status;
+}
+
+#define PLURAL(n) (n), (n) == 1 ? "" : "s"
+
+/* The first reason that holds decides. */
+static bool holds(struct verdict *v, bool it_does, int status)
+{
+	if (it_does && !v->status)
+		v->status = status;
+	return it_does;
+}
+
+static int judge(const struct status_facts *f, struct verdict *v)
+{
+	struct strv *why = &v->reasons;
+	bool cut_short = f->interrupted || f->timed_out || f->unfinished;
+	int r = 0;
+	if (holds(v, f->interrupted, STATUS_INTERRUPTED))
+		r = strv_add(why, "interrupted");
+	if (!r && holds(v, f->damage, STATUS_DAMAGE))
+		r = strv_addf(why, "%zu thing%s that stood before damaged", PLURAL(f->damage));
+	if (!r && holds(v, f->leaks && f->leaks_fail, STATUS_DAMAGE))
+		r = strv_addf(why, "%zu thing%s left behind", PLURAL(f->leaks));
+	if (!r && holds(v, !f->tests && !cut_short, STATUS_NO_TESTS))
+		r = strv_add(why, "no tests ran");
+	if (!r && holds(v, f->timed_out, STATUS_BUDGET))
+		r = strv_add(why, "the time limit of the run passed");
+	if (!r && holds(v, f->reduced[0], STATUS_INCOMPLETE))
+		r = strv_addf(why, "the isolation is reduced: %s", f->reduced);
+	if (!r && holds(v, f->protocol_broken, STATUS_INCOMPLETE))
+		r = strv_add(why, "the adapter broke the protocol");
+	if (!r && holds(v, f->unfinished, STATUS_INCOMPLETE))
+		r = strv_add(why, "the run did not come to its end");
+	if (!r && holds(v, f->absent, STATUS_INCOMPLETE))
+		r = strv_addf(why, "%zu test%s did not run", PLURAL(f->absent));
+	if (!r && holds(v, f->failed, STATUS_FAILED))
+		r = strv_addf(why, "%zu test%s failed", PLURAL(f->failed));
+	if (!r && holds(v, f->command && f->tests && !f->failed && !cut_short, STATUS_FAILED))
+		r = strv_addf(why, "the command ended with status %d though no test failed",
+			      f->command);
+	return r;
+}
+
+int status_judge(const struct status_facts *facts, struct verdict *ret)
+{
+	cleanup(verdict_done) struct verdict v = VERDICT_NULL;
+	int r = judge(facts, &v);
+	if (r)
+		return r;
+	if (facts->exit_zero && v.status != STATUS_INTERRUPTED)
+		v.status = 0;
+	if (facts->bisect_exit)
+		v.status = status_for_bisect(v.status);
+	*ret = take(&v, VERDICT_NULL);
+	return 0;
+}
+
+void verdict_done(struct verdict *v)
+{
+	strv_done(&v->reasons);
+	*v = VERDICT_NULL;
+}

@@ -1,0 +1,39 @@
+#pragma once
+/*
+ * status: what the exit status of a run is, and every reason for it (DESIGN.md
+ * section 12). Pure.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sandbox/base/text.h"
+
+struct status_facts {
+	bool interrupted;
+	bool timed_out;
+	size_t damage;
+	size_t leaks;
+	bool leaks_fail; /* --fail-on leak */
+	size_t tests;
+	size_t failed;
+	size_t absent;
+	bool protocol_broken;
+	bool unfinished;   /* the ledger has no end: the run was killed */
+	char reduced[256]; /* parts of the isolation that are missing and were not accepted */
+	int command;       /* exit status of the command; 128 + n for a signal */
+	bool exit_zero;
+	bool bisect_exit;
+};
+
+struct verdict {
+	int status;
+	struct strv reasons; /* the one that decided first */
+};
+#define VERDICT_NULL ((struct verdict){ 0 })
+
+/* 0 or -ENOMEM. */
+int status_judge(const struct status_facts *facts, struct verdict *ret);
+void verdict_done(struct verdict *v);
+
+/* The status that git bisect run understands: 125 skips the commit, 128 ends the search. */
+int status_for_bisect(int status);

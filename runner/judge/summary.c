@@ -1,0 +1,361 @@
+#include "runner/judge/summary.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runner/judge/rules.h"
+#include "runner/ledger.h"
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+
+bool outcome_failed(enum outcome outcome)
+{
+	return outcome == OUTCOME_FAILED || outcome == OUTCOME_ERROR_SETUP ||
+	       outcome == OUTCOME_ERROR_TEARDOWN || outcome == OUTCOME_CRASHED ||
+	       outcome == OUTCOME_TIMEOUT;
+}
+
+static void change_done(struct summary_change *c)
+{
+	free(c->test);
+	free(c->fixture);
+	free(c->domain);
+	free(c->what);
+	free(c->key);
+	free(c->zone);
+	free(c->when);
+	cJSON_Delete(c->before);
+	cJSON_Delete(c->after);
+	strv_done(&c->suspects);
+	*c = (struct summary_change){ 0 };
+}
+
+static void changes_done(struct summary_changes *list)
+{
+	for (size_t i = 0; i < list->len; i++)
+		change_done(&list->at[i]);
+	free(list->at);
+}
+
+void summary_done(struct summary *s)
+{
+	free(s->run);
+	cJSON_Delete(s->about);
+	for (size_t i = 0; i < s->failures_len; i++) {
+		free(s->failures[i].test);
+		free(s->failures[i].phase);
+		free(s->failures[i].message);
+	}
+	free(s->failures);
+	changes_done(&s->leaks);
+	changes_done(&s->damage);
+	changes_done(&s->unattributed);
+	for (size_t i = 0; i < s->survivors_len; i++) {
+		free(s->survivors[i].key);
+		free(s->survivors[i].test);
+	}
+	free(s->survivors);
+	strv_done(&s->notes);
+	verdict_done(&s->verdict);
+	*s = SUMMARY_NULL;
+}
+
+static int no_memory(struct err *e)
+{
+	return err_set(e, ENOMEM, "read the ledger: no memory");
+}
+
+static int bad_line(struct err *e, const char *kind, const char *what)
+{
+	err_set(e, EINVAL, "read the ledger: a line of kind %s has no %s", kind, what);
+	return err_status(e, STATUS_DATA);
+}
+
+/* Room for one more item in an array; NULL: no memory. The item is zeroed. */
+static void *grow(void *array, size_t *len, size_t item_len)
+{
+	void **at = array;
+	void *more = reallocarray(*at, *len + 1, item_len);
+	if (!more)
+		return NULL;
+	*at = more;
+	return memset((char *)more + (*len)++ * item_len, 0, item_len);
+}
+
+/* A text that may be absent. */
+static int copy_text(const cJSON *object, const char *key, char **ret)
+{
+	const char *text = json_text(object, key);
+	*ret = text ? strdup(text) : NULL;
+	return text && !*ret ? -ENOMEM : 0;
+}
+
+/* ---- changes ---- */
+
+static int copy_object(const cJSON *row, const char *key, cJSON **ret)
+{
+	const cJSON *object = cJSON_GetObjectItemCaseSensitive(row, key);
+	*ret = cJSON_IsObject(object) ? cJSON_Duplicate(object, true) : NULL;
+	return cJSON_IsObject(object) && !*ret ? -ENOMEM : 0;
+}
+
+static int read_suspects(const cJSON *row, struct strv *ret)
+{
+	const cJSON *suspect;
+	cJSON_ArrayForEach(suspect,
+			   cJSON_GetObjectItemCaseSensitive(
+				   row, "suspects")) if (cJSON_IsString(suspect) &&
+							 strv_add(ret,
+								  suspect->valuestring)) return -ENOMEM;
+	return 0;
+}
+
+/* One row of "deltas" or "unattributed". `line` names the test and the fixture. */
+static int add_change(struct summary_changes *list, const cJSON *line, const cJSON *row)
+{
+	struct summary_change *c = grow(&list->at, &list->len, sizeof(*c));
+	if (!c || json_get_name(line, "test", &c->test) || copy_text(line, "fixture", &c->fixture) ||
+	    copy_text(row, "domain", &c->domain) || copy_text(row, "what", &c->what) ||
+	    json_get_name(row, "key", &c->key) || copy_text(row, "zone", &c->zone) ||
+	    copy_text(row, "when", &c->when) || copy_object(row, "before", &c->before) ||
+	    copy_object(row, "after", &c->after) || read_suspects(row, &c->suspects))
+		return -ENOMEM;
+	return 0;
+}
+
+static int add_deltas(struct summary *s, const cJSON *line, struct err *e)
+{
+	bool leaks = false;
+	const cJSON *row;
+	cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(line, "deltas"))
+	{
+		const char *kind = json_text(row, "kind");
+		const char *domain = json_text(row, "domain");
+		const char *key = json_text(row, "key");
+		if (!kind || !domain || !key || !json_text(row, "what"))
+			return bad_line(e, json_text(line, "kind"), "whole delta");
+		s->touches_len += text_eq(kind, "touch");
+		s->held_len += text_eq(kind, "held");
+		if (!text_eq(kind, "leak"))
+			continue;
+		leaks = true;
+		bool damage = json_true(row, "damage");
+		struct summary_changes *list = damage ? &s->damage : &s->leaks;
+		if (add_change(list, line, row))
+			return no_memory(e);
+		list->at[list->len - 1].code =
+			damage ? RULE_DAMAGE : rule_of(domain, json_text(row, "what"), key)->code;
+	}
+	s->leaking_len += leaks;
+	return 0;
+}
+
+/* ---- the kinds of lines ---- */
+
+static int read_said(struct summary *s, const cJSON *line, struct err *e)
+{
+	const cJSON *said;
+	cJSON_ArrayForEach(said, cJSON_GetObjectItemCaseSensitive(line, "said"))
+	{
+		if (cJSON_IsString(said) && !strv_has(&s->notes, said->valuestring) &&
+		    strv_add(&s->notes, said->valuestring))
+			return no_memory(e);
+	}
+	return 0;
+}
+
+static int read_session(struct summary *s, const cJSON *line, struct err *e)
+{
+	s->spoke = true;
+	return read_said(s, line, e);
+}
+
+static int read_order(struct summary *s, const cJSON *line, struct err *e)
+{
+	s->orders_len++;
+	return read_said(s, line, e);
+}
+
+static int add_failure(struct summary *s, const cJSON *line, enum outcome outcome, struct err *e)
+{
+	struct summary_failure *f = grow(&s->failures, &s->failures_len, sizeof(*f));
+	if (!f || json_get_name(line, "test", &f->test) || copy_text(line, "phase", &f->phase) ||
+	    copy_text(line, "message", &f->message))
+		return no_memory(e);
+	f->outcome = outcome;
+	return 0;
+}
+
+static int read_test(struct summary *s, const cJSON *line, struct err *e)
+{
+	const char *name = json_text(line, "outcome");
+	int outcome = 0;
+	while (outcome < OUTCOME_N && !text_eq(name, outcome_name((enum outcome)outcome)))
+		outcome++;
+	if (!json_text(line, "test") || outcome == OUTCOME_N)
+		return bad_line(e, "test", "test or no known outcome");
+	s->tests_len++;
+	s->outcomes[outcome]++;
+	int r = outcome_failed((enum outcome)outcome)
+			? add_failure(s, line, (enum outcome)outcome, e)
+			: 0;
+	return r ? r : add_deltas(s, line, e);
+}
+
+static int read_scope(struct summary *s, const cJSON *line, struct err *e)
+{
+	return add_deltas(s, line, e);
+}
+
+static int read_refused(struct summary *s, const cJSON *line, struct err *e)
+{
+	const char *why = json_text(line, "why");
+	cleanup_free char *during = NULL;
+	if (json_get_name(line, "during", &during) ||
+	    strv_addf(&s->notes, "a packet of process %d was refused: %s%s%s",
+		      (int)json_number(line, "pid", 0), why ? why : "", during ? ", during " : "",
+		      during ? during : ""))
+		return no_memory(e);
+	return 0;
+}
+
+static int read_survivors(struct summary *s, const cJSON *line, struct err *e)
+{
+	const cJSON *row;
+	cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(line, "survivors"))
+	{
+		struct summary_survivor *alive =
+			grow(&s->survivors, &s->survivors_len, sizeof(*alive));
+		if (!alive || json_get_name(row, "key", &alive->key) ||
+		    json_get_name(row, "test", &alive->test))
+			return no_memory(e);
+		if (!alive->key)
+			return bad_line(e, "end", "key of a survivor");
+	}
+	return 0;
+}
+
+static int read_unattributed(struct summary *s, const cJSON *line, struct err *e)
+{
+	const cJSON *row;
+	cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(line, "unattributed"))
+	{
+		if (!json_text(row, "domain") || !json_text(row, "what") || !json_text(row, "key"))
+			return bad_line(e, "end", "whole delta");
+		if (add_change(&s->unattributed, NULL, row))
+			return no_memory(e);
+		s->unattributed.at[s->unattributed.len - 1].code = RULE_UNATTRIBUTED;
+	}
+	return 0;
+}
+
+static int read_blind(struct summary *s, const cJSON *line, struct err *e)
+{
+	const char *tracker_why = json_text(line, "tracker_why");
+	const char *why = json_text(line, "why");
+	int r = tracker_why
+			? strv_addf(&s->notes, "changed files were found by a scan: %s", tracker_why)
+			: 0;
+	if (!r && why)
+		r = strv_addf(&s->notes, "the adapter broke the protocol: %s", why);
+	return r ? no_memory(e) : 0;
+}
+
+static int read_end(struct summary *s, const cJSON *line, struct err *e)
+{
+	const char *outcome = json_text(line, "outcome");
+	if (!outcome)
+		return bad_line(e, "end", "outcome");
+	s->ends_len++;
+	s->seconds += json_number(line, "seconds", 0);
+	s->facts.interrupted |= text_eq(outcome, "interrupted");
+	s->facts.timed_out |= text_eq(outcome, "timeout");
+	s->facts.protocol_broken |= text_eq(outcome, "protocol");
+	if (!s->facts.command)
+		s->facts.command = (int)json_number(line, "exit", 0);
+	int r = read_survivors(s, line, e);
+	r = r ? r : read_unattributed(s, line, e);
+	return r ? r : read_blind(s, line, e);
+}
+
+static int read_line(void *with, const char *kind, const cJSON *line, struct err *e)
+{
+	static const struct {
+		const char *kind;
+		int (*read)(struct summary *s, const cJSON *line, struct err *e);
+	} kinds[] = {
+		{ "session", read_session }, { "order", read_order },     { "test", read_test },
+		{ "scope", read_scope },     { "refused", read_refused }, { "end", read_end },
+	};
+	for (size_t i = 0; i < countof(kinds); i++)
+		if (text_eq(kind, kinds[i].kind))
+			return kinds[i].read(with, line, e);
+	err_set(e, EINVAL, "read the ledger: a line is of a kind that is not known: %s", kind);
+	return err_status(e, STATUS_DATA);
+}
+
+/* ---- the verdict ---- */
+
+static bool among(const cJSON *array, const char *text)
+{
+	const cJSON *item;
+	cJSON_ArrayForEach(item, array) if (text_eq(item->valuestring, text)) return true;
+	return false;
+}
+
+static int read_about(struct summary *s)
+{
+	const cJSON *config = cJSON_GetObjectItemCaseSensitive(s->about, "config");
+	const cJSON *accepted = cJSON_GetObjectItemCaseSensitive(config, "accept_reduced");
+	struct status_facts *f = &s->facts;
+	f->leaks_fail = among(cJSON_GetObjectItemCaseSensitive(config, "fail_on"), "leak");
+	f->exit_zero = json_true(config, "exit_zero");
+	f->bisect_exit = json_true(config, "bisect_exit");
+	const cJSON *off;
+	cJSON_ArrayForEach(off, cJSON_GetObjectItemCaseSensitive(
+					config,
+					"without")) if (strv_addf(&s->notes,
+								  "not looked at, as asked: %s",
+								  off->valuestring)) return -ENOMEM;
+	const cJSON *part;
+	cJSON_ArrayForEach(part, cJSON_GetObjectItemCaseSensitive(s->about, "isolation"))
+	{
+		size_t len = strlen(f->reduced);
+		if (text_eq(part->valuestring, "reduced") && !among(accepted, part->string))
+			snprintf(f->reduced + len, sizeof(f->reduced) - len, "%s%s",
+				 len ? ", " : "", part->string);
+	}
+	return 0;
+}
+
+static int judge(struct summary *s)
+{
+	struct status_facts *f = &s->facts;
+	f->damage = s->damage.len;
+	f->leaks = s->leaks.len;
+	f->tests = s->tests_len - s->outcomes[OUTCOME_ABSENT];
+	f->failed = s->failures_len;
+	f->absent = s->outcomes[OUTCOME_ABSENT];
+	f->unfinished = s->ends_len == 0;
+	return status_judge(f, &s->verdict);
+}
+
+int summary_read(const struct ledger *l, struct summary *ret, struct err *e)
+{
+	cleanup(summary_done) struct summary s = SUMMARY_NULL;
+	s.run = strdup(l->path);
+	if (!s.run)
+		return no_memory(e);
+	int r = ledger_load(l, "run.json", &s.about, e);
+	if (!r && read_about(&s))
+		r = no_memory(e);
+	r = r ? r : ledger_each(l, read_line, &s, e);
+	if (!r && judge(&s))
+		r = no_memory(e);
+	if (!r)
+		*ret = take(&s, SUMMARY_NULL);
+	return r;
+}

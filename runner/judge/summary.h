@@ -1,0 +1,85 @@
+#pragma once
+/*
+ * summary: what one run found, read back from its folder. A pure function of
+ * run.json and the ledger, so that a report of an old run and the end of a new
+ * one are the same thing.
+ *
+ * Owns everything in it. Texts are as the suite gave them: a report makes them
+ * printable.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "probe/event.h"
+#include "runner/judge/status.h"
+#include "sandbox/base/json.h"
+#include "sandbox/base/text.h"
+
+struct err;
+struct ledger;
+
+struct summary_failure {
+	char *test;
+	enum outcome outcome;
+	char *phase;   /* NULL: not told */
+	char *message; /* whole; NULL: none */
+};
+
+/* A change that outlived its test or fixture, or that no test made. */
+struct summary_change {
+	const char *code;
+	char *test;    /* NULL: no test's */
+	char *fixture; /* whose it is, set up in `test`; NULL: the test's own */
+	char *domain;
+	char *what;
+	char *key;
+	char *zone;    /* NULL: none */
+	cJSON *before; /* object, or NULL */
+	cJSON *after;
+	struct strv suspects;
+	char *when; /* of no test: outside any, or seen by the last scan; else NULL */
+};
+
+struct summary_changes {
+	struct summary_change *at;
+	size_t len;
+	size_t cap;
+};
+
+struct summary_survivor {
+	char *key;
+	char *test; /* NULL: nobody's */
+};
+
+struct summary {
+	char *run;    /* path of the run folder */
+	cJSON *about; /* run.json */
+
+	size_t outcomes[OUTCOME_N];
+	size_t tests_len;
+	struct summary_failure *failures; /* in the order they ran */
+	size_t failures_len;
+	struct summary_changes leaks; /* without damage */
+	struct summary_changes damage;
+	struct summary_changes unattributed;
+	struct summary_survivor *survivors;
+	size_t survivors_len;
+	size_t leaking_len; /* tests and fixtures that leak */
+	size_t touches_len; /* changes undone before their test ended */
+	size_t held_len;
+
+	struct strv notes; /* what could not be seen, was switched off, or was refused */
+	size_t orders_len;
+	size_t ends_len;
+	bool spoke; /* an adapter said hello */
+	double seconds;
+	struct status_facts facts;
+	struct verdict verdict;
+};
+#define SUMMARY_NULL ((struct summary){ 0 })
+
+int summary_read(const struct ledger *l, struct summary *ret, struct err *e);
+void summary_done(struct summary *s);
+
+/* Did a test with this outcome fail? Absent ones did not run. */
+bool outcome_failed(enum outcome outcome);

@@ -1,0 +1,202 @@
+#include "sandbox/base/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runner/judge/rules.h"
+#include "runner/judge/summary.h"
+#include "runner/printable.h"
+#include "runner/report/report.h"
+#include "runner/terminal.h"
+#include "sandbox/base/buf.h"
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+
+#define LIST_MAX 20 /* lines of one list on a terminal */
+
+struct page {
+	const struct summary *s;
+	const struct report_look *look;
+	FILE *out;
+	bool no_memory;
+};
+
+static const char *style(const struct page *p, enum style style)
+{
+	return p->look->terminal ? terminal_style(p->look->terminal, style) : "";
+}
+
+static void heading(const struct page *p, const char *title, size_t n)
+{
+	fprintf(p->out, "%s%s (%zu)%s\n", style(p, STYLE_BOLD), title, n, style(p, STYLE_PLAIN));
+}
+
+/* How many of n lines are shown; the rest is told with rest(). */
+static size_t shown(const struct page *p, size_t n)
+{
+	bool all = p->look->verbose || !p->look->terminal || !p->look->terminal->live;
+	return all || n <= LIST_MAX ? n : LIST_MAX;
+}
+
+static void rest(struct page *p, size_t n)
+{
+	if (shown(p, n) == n)
+		return;
+	cleanup_free char *run = quoted(p->s->run);
+	fprintf(p->out, "  … and %zu more: see %s/summary.txt, or run with -v\n", n - shown(p, n),
+		run ? run : p->s->run);
+}
+
+/* Prints a text that was made for it, and keeps in mind when it could not be made. */
+static void put(struct page *p, char *text)
+{
+	p->no_memory |= !text;
+	fputs(text ? text : "", p->out);
+	free(text);
+}
+
+static void failures(struct page *p)
+{
+	const struct summary *s = p->s;
+	if (!s->failures_len)
+		return;
+	heading(p, "Failed tests", s->failures_len);
+	for (size_t i = 0; i < shown(p, s->failures_len); i++) {
+		const struct summary_failure *f = &s->failures[i];
+		fprintf(p->out, "%s%s%s ", style(p, STYLE_RED), outcome_name(f->outcome),
+			style(p, STYLE_PLAIN));
+		put(p, quoted(f->test));
+		if (f->phase)
+			fprintf(p->out, " (%s)", f->phase);
+		cleanup_free char *line = last_line(f->message ? f->message : "");
+		p->no_memory |= !line;
+		fprintf(p->out, "%s%s\n", line && *line ? "\n    " : "", line ? line : "");
+	}
+	rest(p, s->failures_len);
+	fputs("\n", p->out);
+}
+
+/* "FH101 tests/test_a.py::test_x  created /tmp/upload.lock (file, 12 bytes)" */
+static void change(struct page *p, const struct summary_change *c, enum style color)
+{
+	fprintf(p->out, "%s%s%s ", style(p, color), c->code, style(p, STYLE_PLAIN));
+	put(p, c->test ? quoted(c->test) : strdup("-"));
+	fputs("  ", p->out);
+	put(p, rule_clause(c->domain, c->what, c->key));
+	cleanup_free char *detail = rule_detail(c->domain, c->before, c->after);
+	p->no_memory |= !detail;
+	if (detail && *detail)
+		fprintf(p->out, " (%s)", detail);
+	if (c->fixture) {
+		fputs(", by fixture ", p->out);
+		put(p, printable(c->fixture));
+	}
+	for (size_t i = 0; i < c->suspects.len; i++) {
+		fputs(i ? ", " : ", or by what is left of ", p->out);
+		put(p, quoted(c->suspects.at[i]));
+	}
+	if (c->when)
+		fprintf(p->out, ", %s", c->when);
+	fputs("\n", p->out);
+}
+
+static void changes(struct page *p, const char *title, const struct summary_changes *list,
+		    enum style color)
+{
+	if (!list->len)
+		return;
+	heading(p, title, list->len);
+	for (size_t i = 0; i < shown(p, list->len); i++)
+		change(p, &list->at[i], color);
+	rest(p, list->len);
+	fputs("\n", p->out);
+}
+
+static void survivors(struct page *p)
+{
+	const struct summary *s = p->s;
+	if (!s->survivors_len)
+		return;
+	heading(p, "Alive when the command had ended, and ended with the cell", s->survivors_len);
+	for (size_t i = 0; i < shown(p, s->survivors_len); i++) {
+		put(p, quoted(s->survivors[i].key));
+		fputs("  started by ", p->out);
+		put(p, s->survivors[i].test ? quoted(s->survivors[i].test) : strdup("no test"));
+		fputs("\n", p->out);
+	}
+	rest(p, s->survivors_len);
+	fputs("\n", p->out);
+}
+
+static void lines(struct page *p, const char *title, const char *const *texts)
+{
+	if (!texts || !*texts)
+		return;
+	fprintf(p->out, "%s%s%s\n", style(p, STYLE_BOLD), title, style(p, STYLE_PLAIN));
+	for (; *texts; texts++) {
+		fputs("  ", p->out);
+		put(p, printable(*texts));
+		fputs("\n", p->out);
+	}
+	fputs("\n", p->out);
+}
+
+static void verdict(struct page *p)
+{
+	const struct verdict *v = &p->s->verdict;
+	cleanup_free char *sentence = report_sentence(p->s);
+	p->no_memory |= !sentence;
+	bool clean = v->reasons.len == 0 && !p->s->leaks.len;
+	enum style color = v->reasons.len ? STYLE_RED : clean ? STYLE_GREEN : STYLE_YELLOW;
+	fprintf(p->out, "%s%s%s", style(p, color), sentence ? sentence : "", style(p, STYLE_PLAIN));
+	if (v->reasons.len)
+		fprintf(p->out, " Exit status %d: %s.", v->status, v->reasons.at[0]);
+	fputs("\n", p->out);
+}
+
+/* "isolation: 14 of 17 verified; net off (asked); time reduced: no such file" */
+static void isolation(const struct page *p)
+{
+	const cJSON *parts = cJSON_GetObjectItemCaseSensitive(p->s->about, "isolation");
+	const cJSON *why = cJSON_GetObjectItemCaseSensitive(p->s->about, "isolation_why");
+	if (!parts)
+		return;
+	size_t verified = 0;
+	const cJSON *part;
+	cJSON_ArrayForEach(part, parts) verified += text_eq(part->valuestring, "verified");
+	fprintf(p->out, "isolation: %zu of %d verified", verified, cJSON_GetArraySize(parts));
+	cJSON_ArrayForEach(part, parts)
+	{
+		if (text_eq(part->valuestring, "verified"))
+			continue;
+		const char *reason = json_text(why, part->string);
+		fprintf(p->out, "; %s %s%s%s", part->string, part->valuestring, reason ? ": " : "",
+			reason ? reason : "");
+	}
+	fputs("\n", p->out);
+}
+
+static int write_text(const struct summary *s, const struct report_look *look, FILE *out,
+		      struct err *e)
+{
+	struct page p = { .s = s, .look = look, .out = out };
+	if (!look->quiet) {
+		failures(&p);
+		changes(&p, "Damage", &s->damage, STYLE_RED);
+		changes(&p, "Left behind", &s->leaks, STYLE_YELLOW);
+		changes(&p, "Changed by no test", &s->unattributed, STYLE_YELLOW);
+		survivors(&p);
+		lines(&p, "Likely causes", look->hints);
+		lines(&p, "To know", (const char *const *)s->notes.at);
+	}
+	verdict(&p);
+	if (!look->quiet) {
+		isolation(&p);
+		cleanup_free char *run = quoted(s->run);
+		fprintf(out, "run folder: %s\n", run ? run : s->run);
+	}
+	return p.no_memory ? err_set(e, ENOMEM, "write the summary: no memory") : 0;
+}
+
+const struct report_format report_text = { .name = "text", .write = write_text };
