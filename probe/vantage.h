@@ -15,7 +15,8 @@ struct vantage_place {
 	int base;         /* the tree under an overlay, O_PATH; -1: the place began empty */
 };
 
-/* What the suite may do where; the longest path that a name lies below decides. */
+/* What the suite may do where; the longest path that a name lies below decides. "/tmp/a-*" is every
+ * name in /tmp that begins with "a-". */
 struct vantage_zone {
 	const char *path;
 	const char *zone; /* state source tmp home cache shm system */

@@ -105,11 +105,11 @@ static int copy_object(const cJSON *row, const char *key, cJSON **ret)
 static int read_suspects(const cJSON *row, struct strv *ret)
 {
 	const cJSON *suspect;
-	cJSON_ArrayForEach(suspect,
-			   cJSON_GetObjectItemCaseSensitive(
-				   row, "suspects")) if (cJSON_IsString(suspect) &&
-							 strv_add(ret,
-								  suspect->valuestring)) return -ENOMEM;
+	cJSON_ArrayForEach(suspect, cJSON_GetObjectItemCaseSensitive(row, "suspects"))
+	{
+		if (cJSON_IsString(suspect) && strv_add(ret, suspect->valuestring))
+			return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -302,31 +302,41 @@ static int read_line(void *with, const char *kind, const cJSON *line, struct err
 static bool among(const cJSON *array, const char *text)
 {
 	const cJSON *item;
-	cJSON_ArrayForEach(item, array) if (text_eq(item->valuestring, text)) return true;
+	cJSON_ArrayForEach(item, array)
+	{
+		if (text_eq(item->valuestring, text))
+			return true;
+	}
 	return false;
+}
+
+/* The parts of the isolation that are missing and were not accepted. */
+static void read_isolation(struct summary *s, const cJSON *accepted)
+{
+	char *reduced = s->facts.reduced;
+	const cJSON *part;
+	cJSON_ArrayForEach(part, cJSON_GetObjectItemCaseSensitive(s->about, "isolation"))
+	{
+		size_t len = strlen(reduced);
+		if (text_eq(part->valuestring, "reduced") && !among(accepted, part->string))
+			snprintf(reduced + len, sizeof(s->facts.reduced) - len, "%s%s",
+				 len ? ", " : "", part->string);
+	}
 }
 
 static int read_about(struct summary *s)
 {
 	const cJSON *config = cJSON_GetObjectItemCaseSensitive(s->about, "config");
-	const cJSON *accepted = cJSON_GetObjectItemCaseSensitive(config, "accept_reduced");
 	struct status_facts *f = &s->facts;
 	f->leaks_fail = among(cJSON_GetObjectItemCaseSensitive(config, "fail_on"), "leak");
 	f->exit_zero = json_true(config, "exit_zero");
 	f->bisect_exit = json_true(config, "bisect_exit");
+	read_isolation(s, cJSON_GetObjectItemCaseSensitive(config, "accept_reduced"));
 	const cJSON *off;
-	cJSON_ArrayForEach(off, cJSON_GetObjectItemCaseSensitive(
-					config,
-					"without")) if (strv_addf(&s->notes,
-								  "not looked at, as asked: %s",
-								  off->valuestring)) return -ENOMEM;
-	const cJSON *part;
-	cJSON_ArrayForEach(part, cJSON_GetObjectItemCaseSensitive(s->about, "isolation"))
+	cJSON_ArrayForEach(off, cJSON_GetObjectItemCaseSensitive(config, "without"))
 	{
-		size_t len = strlen(f->reduced);
-		if (text_eq(part->valuestring, "reduced") && !among(accepted, part->string))
-			snprintf(f->reduced + len, sizeof(f->reduced) - len, "%s%s",
-				 len ? ", " : "", part->string);
+		if (strv_addf(&s->notes, "not looked at, as asked: %s", off->valuestring))
+			return -ENOMEM;
 	}
 	return 0;
 }

@@ -349,17 +349,21 @@ static void test_words(void)
 static void test_zone(void)
 {
 	static const struct vantage_zone zones[] = {
-		{ "/", "system" },
-		{ "/tmp", "tmp" },
-		{ "/tmp/pytest", "state" },
-		{ "/home/u", "home" },
+		{ "/", "system" },          { "/tmp", "tmp" },     { "/tmp/pytest-of-*", "state" },
+		{ "/tmp/pytest", "state" }, { "/home/u", "home" },
 	};
 	static const struct vantage v = { .zones = zones, .zones_len = countof(zones) };
 	static const struct {
 		const char *path, *zone;
 	} cases[] = {
-		{ "/tmp/a", "tmp" },          { "/tmp", "tmp" },         { "/tmpfile", "system" },
-		{ "/tmp/pytest/x", "state" }, { "/tmp/pytest2", "tmp" }, { "/home/u/.x", "home" },
+		{ "/tmp/a", "tmp" },
+		{ "/tmp", "tmp" },
+		{ "/tmpfile", "system" },
+		{ "/tmp/pytest/x", "state" },
+		{ "/tmp/pytest2", "tmp" },
+		{ "/home/u/.x", "home" },
+		{ "/tmp/pytest-of-u/x", "state" },
+		{ "/tmp/pytest-o", "tmp" },
 	};
 	for (size_t i = 0; i < countof(cases); i++)
 		tap_ok(text_eq(zone_of(&v, cases[i].path), cases[i].zone), "%s lies in %s",
