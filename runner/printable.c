@@ -99,17 +99,38 @@ char *quoted(const char *text)
 	return buf_printf(&out, "'%s'", text) ? NULL : take_ptr(&out.at);
 }
 
-char *last_line(const char *text)
+/* Where the first line that begins so has its text; NULL: there is none. */
+static const char *first_marked(const char *text, const char *mark)
+{
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (text_starts(line, mark))
+			return line + strlen(mark);
+	}
+	return NULL;
+}
+
+static const char *last_line(const char *text)
 {
 	size_t end = strlen(text);
 	while (end && strchr(" \t\r\n", text[end - 1]))
 		end--;
-	size_t start = end;
-	while (start && text[start - 1] != '\n')
-		start--;
-	start += strspn(text + start, " \t");
-	cleanup_free char *line = start < end ? strndup(text + start, end - start) : strdup("");
-	return line ? printable(line) : NULL;
+	while (end && text[end - 1] != '\n')
+		end--;
+	return text + end;
+}
+
+char *telling_line(const char *message)
+{
+	const char *line = first_marked(message, "E  ");
+	if (!line)
+		line = last_line(message);
+	line += strspn(line, " \t");
+	size_t len = strcspn(line, "\n");
+	while (len && strchr(" \t\r", line[len - 1]))
+		len--;
+	cleanup_free char *copy = strndup(line, len);
+	return copy ? printable(copy) : NULL;
 }
 
 static int char_columns(uint32_t code)

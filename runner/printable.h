@@ -14,8 +14,9 @@ char *printable(const char *text);
  * as $'…' when something has to be escaped. */
 char *quoted(const char *text);
 
-/* The last line of text that is not blank, printable. */
-char *last_line(const char *text);
+/* The line of a failure's message that says most, printable: the first that pytest marks with "E",
+ * else the last that is not blank. */
+char *telling_line(const char *message);
 
 /* Columns that a printable text takes on a terminal. */
 int columns(const char *text);

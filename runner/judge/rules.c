@@ -58,46 +58,59 @@ char *rule_clause(const char *domain, const char *what, const char *key)
 /* What of a value people want to see. */
 static const struct {
 	const char *domain, *name;
-	const char *before_text, *after_text; /* around it */
-	bool at_birth;                        /* also when the entry is new or gone */
+	const char *label; /* before it; NULL: none */
+	const char *unit;  /* after it, in the singular; NULL: none */
+	bool at_birth;     /* also when the entry is new or gone */
 } fields[] = {
-	{ "files", "type", "", "", true },
-	{ "files", "size", "", " bytes", true },
-	{ "files", "mode", "mode ", "", false },
-	{ "files", "uid", "uid ", "", false },
-	{ "files", "gid", "gid ", "", false },
-	{ "files", "target", "to ", "", true },
-	{ "env", "length", "", " bytes", true },
-	{ "env", "size", "", " bytes", true },
-	{ "env", "value", "\"", "\"", true },
-	{ "process", "path", "", "", true },
-	{ "process", "deleted", "deleted ", "", false },
-	{ "process", "umask", "", "", true },
-	{ "process", "nice", "", "", true },
-	{ "process", "personality", "", "", true },
-	{ "process", "action", "", "", true },
-	{ "process", "blocked", "blocked ", "", false },
-	{ "process", "soft", "soft ", "", true },
-	{ "process", "hard", "hard ", "", false },
-	{ "descriptors", "fd", "number ", "", true },
-	{ "descriptors", "mode", "mode ", "", true },
-	{ "processes", "state", "", "", true },
+	{ "files", "type", NULL, NULL, true },
+	{ "files", "size", NULL, "byte", true },
+	{ "files", "mode", "mode", NULL, false },
+	{ "files", "uid", "uid", NULL, false },
+	{ "files", "gid", "gid", NULL, false },
+	{ "files", "target", "to", NULL, true },
+	{ "env", "length", NULL, "byte", true },
+	{ "env", "size", NULL, "byte", true },
+	{ "env", "value", "value", NULL, true },
+	{ "process", "path", NULL, NULL, true },
+	{ "process", "deleted", NULL, NULL, false },
+	{ "process", "umask", NULL, NULL, true },
+	{ "process", "nice", NULL, NULL, true },
+	{ "process", "personality", NULL, NULL, true },
+	{ "process", "action", NULL, NULL, true },
+	{ "process", "blocked", NULL, NULL, false },
+	{ "process", "soft", "soft", NULL, true },
+	{ "process", "hard", "hard", NULL, false },
+	{ "descriptors", "fd", "number", NULL, true },
+	{ "descriptors", "mode", NULL, NULL, true },
+	{ "processes", "state", NULL, NULL, true },
+	{ "processes", "daemonised", NULL, NULL, true },
 };
 
+/* The member of that name as a word: "12", "file", "not deleted". NULL: not there, or no memory. */
 static char *value_text(const cJSON *object, const char *name)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
-	if (!item || cJSON_IsNull(item))
-		return NULL;
-	return cJSON_IsString(item) ? printable(item->valuestring) : cJSON_PrintUnformatted(item);
+	char *text = NULL;
+	if (cJSON_IsBool(item))
+		return asprintf(&text, "%s%s", cJSON_IsTrue(item) ? "" : "not ", name) < 0 ? NULL
+											   : text;
+	if (cJSON_IsString(item))
+		return printable(item->valuestring);
+	return item && !cJSON_IsNull(item) ? cJSON_PrintUnformatted(item) : NULL;
 }
 
 static int add_field(struct buf *out, size_t i, const char *before, const char *after)
 {
-	bool both = before && after;
-	return buf_printf(out, "%s%s%s%s%s%s", out->len ? ", " : "", fields[i].before_text,
-			  before ? before : after, both ? " -> " : "", both ? after : "",
-			  fields[i].after_text);
+	const char *last = after ? after : before;
+	int r = buf_puts(out, out->len ? ", " : "");
+	if (!r && fields[i].label)
+		r = buf_printf(out, "%s ", fields[i].label);
+	r = r ? r
+	      : buf_printf(out, "%s%s%s", before && after ? before : "",
+			   before && after ? " -> " : "", last);
+	if (!r && fields[i].unit)
+		r = buf_printf(out, " %s%s", fields[i].unit, text_eq(last, "1") ? "" : "s");
+	return r;
 }
 
 char *rule_detail(const char *domain, const cJSON *before, const cJSON *after)

@@ -49,6 +49,8 @@ static int judge(const struct status_facts *f, struct verdict *v)
 		r = strv_add(why, "the time limit of the run passed");
 	if (!r && holds(v, f->reduced[0], STATUS_INCOMPLETE))
 		r = strv_addf(why, "the isolation is reduced: %s", f->reduced);
+	if (!r && holds(v, f->tracker_lost, STATUS_INCOMPLETE))
+		r = strv_add(why, "the tracker asked for could not be used");
 	if (!r && holds(v, f->protocol_broken, STATUS_INCOMPLETE))
 		r = strv_add(why, "the adapter broke the protocol");
 	if (!r && holds(v, f->unfinished, STATUS_INCOMPLETE))

@@ -274,6 +274,9 @@ static int read_end(struct summary *s, const cJSON *line, struct err *e)
 	s->facts.interrupted |= text_eq(outcome, "interrupted");
 	s->facts.timed_out |= text_eq(outcome, "timeout");
 	s->facts.protocol_broken |= text_eq(outcome, "protocol");
+	const cJSON *config = cJSON_GetObjectItemCaseSensitive(s->about, "config");
+	s->facts.tracker_lost |= text_eq(json_text(config, "tracker"), "fanotify") &&
+				 !text_eq(json_text(line, "tracker"), "fanotify");
 	if (!s->facts.command)
 		s->facts.command = (int)json_number(line, "exit", 0);
 	int r = read_survivors(s, line, e);

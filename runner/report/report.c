@@ -20,49 +20,55 @@ char *report_id(const struct summary_change *c, char id[REPORT_ID_LEN])
 	return id;
 }
 
+/* "2 failed, 1 passed": what there is of it. */
 struct part {
 	size_t n;
-	const char *one, *many;
+	const char *word;
+	const char *plural; /* NULL: the word does */
 };
 
 static int add_parts(struct buf *out, const struct part *parts, size_t len)
 {
+	const char *comma = "";
 	int r = 0;
-	bool first = true;
 	for (size_t i = 0; i < len && !r; i++) {
 		if (!parts[i].n)
 			continue;
-		r = buf_printf(out, "%s%zu %s", first ? "" : ", ", parts[i].n,
-			       parts[i].n == 1 ? parts[i].one : parts[i].many);
-		first = false;
+		bool many = parts[i].n > 1 && parts[i].plural;
+		r = buf_printf(out, "%s%zu %s", comma, parts[i].n,
+			       many ? parts[i].plural : parts[i].word);
+		comma = ", ";
 	}
 	return r;
 }
 
-char *report_sentence(const struct summary *s)
+static int add_outcomes(struct buf *out, const struct summary *s)
 {
 	const size_t *n = s->outcomes;
-	size_t failed = n[OUTCOME_FAILED] + n[OUTCOME_CRASHED] + n[OUTCOME_TIMEOUT];
-	size_t errors = n[OUTCOME_ERROR_SETUP] + n[OUTCOME_ERROR_TEARDOWN];
-	const struct part outcomes[] = {
-		{ failed, "failed", "failed" },
-		{ errors, "with an error around it", "with errors around them" },
-		{ n[OUTCOME_ABSENT], "did not run", "did not run" },
-		{ n[OUTCOME_XPASSED], "passed against expectation", "passed against expectation" },
-		{ n[OUTCOME_PASSED], "passed", "passed" },
-		{ n[OUTCOME_XFAILED], "failed as expected", "failed as expected" },
-		{ n[OUTCOME_SKIPPED], "skipped", "skipped" },
+	const struct part parts[] = {
+		{ n[OUTCOME_FAILED], "failed", NULL },
+		{ n[OUTCOME_CRASHED], "crashed", NULL },
+		{ n[OUTCOME_TIMEOUT], "timed out", NULL },
+		{ n[OUTCOME_ERROR_SETUP] + n[OUTCOME_ERROR_TEARDOWN], "error", "errors" },
+		{ n[OUTCOME_ABSENT], "did not run", NULL },
+		{ n[OUTCOME_PASSED], "passed", NULL },
+		{ n[OUTCOME_XPASSED], "xpassed", NULL },
+		{ n[OUTCOME_XFAILED], "xfailed", NULL },
+		{ n[OUTCOME_SKIPPED], "skipped", NULL },
 	};
+	int r = s->tests_len ? add_parts(out, parts, countof(parts)) : buf_puts(out, "no tests");
+	return r || !s->ends_len ? r : buf_printf(out, " in %.1f s", s->seconds);
+}
+
+char *report_sentence(const struct summary *s)
+{
 	const struct part found[] = {
 		{ s->leaks.len, "thing left behind", "things left behind" },
-		{ s->damage.len, "thing damaged", "things damaged" },
-		{ s->unattributed.len, "change of no test", "changes of no test" },
+		{ s->damage.len, "damaged", NULL },
+		{ s->unattributed.len, "changed by no test", NULL },
 	};
 	cleanup(buf_done) struct buf out = BUF_NULL;
-	int r = s->tests_len ? buf_printf(&out, "%zu test%s in %.1f s: ", s->tests_len,
-					  s->tests_len == 1 ? "" : "s", s->seconds)
-			     : buf_puts(&out, "no tests");
-	r = r ? r : add_parts(&out, outcomes, countof(outcomes));
+	int r = add_outcomes(&out, s);
 	r = r ? r : buf_puts(&out, "; ");
 	size_t before = out.len;
 	r = r ? r : add_parts(&out, found, countof(found));

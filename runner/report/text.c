@@ -69,7 +69,7 @@ static void failures(struct page *p)
 		put(p, quoted(f->test));
 		if (f->phase)
 			fprintf(p->out, " (%s)", f->phase);
-		cleanup_free char *line = last_line(f->message ? f->message : "");
+		cleanup_free char *line = telling_line(f->message ? f->message : "");
 		p->no_memory |= !line;
 		fprintf(p->out, "%s%s\n", line && *line ? "\n    " : "", line ? line : "");
 	}

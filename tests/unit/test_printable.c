@@ -26,7 +26,9 @@ static const struct {
 static const struct {
 	const char *text, *line;
 } lines[] = {
-	{ "a\nE   assert 1 == 2\n\n", "E   assert 1 == 2" },
+	{ "a\nE   assert 1 == 2\nE    +  where\n\nt.py:1: AssertionError\n", "assert 1 == 2" },
+	{ "E   at once", "at once" },
+	{ "Error: no E here\r\n\n", "Error: no E here" },
 	{ "one", "one" },
 	{ "  \n ", "" },
 	{ "", "" },
@@ -54,8 +56,8 @@ int main(void)
 		tap_ok(text_eq(word, cases[i].quoted), "quoted: %s", word);
 	}
 	for (size_t i = 0; i < countof(lines); i++) {
-		cleanup_free char *line = last_line(lines[i].text);
-		tap_ok(text_eq(line, lines[i].line), "last line: %s", line);
+		cleanup_free char *line = telling_line(lines[i].text);
+		tap_ok(text_eq(line, lines[i].line), "telling line: %s", line);
 	}
 	for (size_t i = 0; i < countof(widths); i++)
 		tap_ok(columns(widths[i].text) == widths[i].columns &&

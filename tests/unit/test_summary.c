@@ -1,0 +1,70 @@
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runner/judge/summary.h"
+#include "runner/ledger.h"
+#include "runner/report/report.h"
+#include "runner/terminal.h"
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+#include "sandbox/base/fd.h"
+#include "tests/lib/tap.h"
+
+/* Each folder of SUMMARY_DATA is a run; beside its ledger stand the reports that it must give.
+ * FUMEHOOD_BLESS=1 writes them anew, to be read before they are kept. */
+static const char *const runs[] = { "clean", "mixed", "many", "crash", "torn", "empty" };
+
+static const struct terminal screen = { .live = true, .color = true, .fd = -1, .width = 100 };
+static const char *const hints[] = { "a hint\x1b", NULL };
+static const struct {
+	const char *file;
+	const struct report_format *format;
+	struct report_look look;
+} reports[] = {
+	{ "file.txt", &report_text, { .hints = hints } },
+	{ "screen.txt", &report_text, { .terminal = &screen } },
+	{ "quiet.txt", &report_text, { .terminal = &screen, .quiet = true } },
+	{ "findings.json", &report_json, { .hints = hints } },
+};
+
+static void compare(const char *run, const struct summary *s, size_t i)
+{
+	cleanup_free char *text = NULL;
+	size_t len = 0;
+	struct err e = ERR_NULL;
+	FILE *out = open_memstream(&text, &len);
+	int r = reports[i].format->write(s, &reports[i].look, out, &e);
+	fclose(out);
+	char path[512];
+	snprintf(path, sizeof(path), SUMMARY_DATA "/%s/%s", run, reports[i].file);
+	if (getenv("FUMEHOOD_BLESS")) {
+		FILE *kept = fopen(path, "we");
+		fputs(text, kept);
+		fclose(kept);
+	}
+	cleanup_free char *expected = NULL;
+	r = r ? r : fd_load(AT_FDCWD, path, 1 << 20, &expected, NULL, &e);
+	if (!tap_ok(r == 0 && text_eq(text, expected), "%s/%s: %s", run, reports[i].file, e.text))
+		fprintf(stderr, "%s", text);
+}
+
+int main(void)
+{
+	for (size_t k = 0; k < countof(runs); k++) {
+		char path[512];
+		snprintf(path, sizeof(path), SUMMARY_DATA "/%s", runs[k]);
+		cleanup(ledger_done) struct ledger l = LEDGER_NULL;
+		cleanup(summary_done) struct summary s = SUMMARY_NULL;
+		struct err e = ERR_NULL;
+		int r = ledger_open(path, &l, &e);
+		r = r ? r : summary_read(&l, &s, &e);
+		if (!tap_ok(r == 0, "%s is read %s", runs[k], e.text))
+			continue;
+		free(s.run);
+		s.run = strdup("/runs/a b");
+		for (size_t i = 0; i < countof(reports); i++)
+			compare(runs[k], &s, i);
+	}
+	return tap_done();
+}
