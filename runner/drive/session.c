@@ -300,8 +300,16 @@ static int act_finish(struct session *s, const struct event *ev, struct err *e)
 		r = break_off(s, "the next test named is not one that was announced", e);
 	else
 		go(s); /* the suite goes on while the line is written */
-	return r ? r
-		 : chronicle_test(&s->chronicle, test, ev->outcome, ev->packet, NULL, &s->window, e);
+	if (r)
+		return r;
+	cleanup_json cJSON *file = NULL; /* a message too long for a packet */
+	struct err why = ERR_NULL;
+	const char *message = NULL;
+	if (ev->file && drop_take(s->setup->vantage->scratch, ev->file, &file, &why))
+		message = why.text;
+	else if (ev->file)
+		message = json_text(file, "message");
+	return chronicle_test(&s->chronicle, test, ev->outcome, ev->packet, message, &s->window, e);
 }
 
 static int act_done(struct session *s, const struct event *ev, struct err *e)

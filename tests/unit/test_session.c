@@ -246,6 +246,12 @@ static void play(struct stage *s, const char *line, struct buf *transcript)
 	case 'D': /* done has no answer; the connection stays */
 		send(s->adapter, "{\"v\":1,\"t\":\"done\"}", 18, MSG_NOSIGNAL);
 		break;
+	case 'M': /* a message's file; a link out of the folder */
+		put(s->scratch, "run/fumehood/drop/m", rest);
+		break;
+	case 'L':
+		symlinkat("/etc/passwd", s->scratch, "run/fumehood/drop/link");
+		break;
 	case 'X':
 		fd_close_at(&s->adapter);
 		break;
@@ -311,6 +317,9 @@ static void collect(struct stage *s, const struct session_end *end, struct buf *
 #define START(id) "{\"v\":1,\"t\":\"start\",\"test\":\"" id "\"}"
 #define PASSED(id, next) \
 	"{\"v\":1,\"t\":\"finish\",\"test\":\"" id "\",\"outcome\":\"passed\",\"next\":" next "}"
+#define FAILED(id, next, file)                                                                \
+	"{\"v\":1,\"t\":\"finish\",\"test\":\"" id "\",\"outcome\":\"failed\",\"next\":" next \
+	",\"file\":\"" file "\"}"
 #define FIXTURE(kind, id, name, at)                                                 \
 	"{\"v\":1,\"t\":\"scope_" kind "\",\"test\":\"" id "\",\"fixture\":\"" name \
 	"\",\"scope\":\"module\",\"at\":\"" at "\"}"
@@ -382,6 +391,15 @@ static const struct {
 	  "test a absent (the session ended during this test)\n"
 	  "test b absent (the session ended before this test)\n"
 	  "end interrupted\n" },
+	{ "a long message comes as a file; one that is no file of the drop folder is told",
+	  { "H/p", "Ca b c", START("a"), "M{\"v\":1,\"message\":\"long\"}", FAILED("a", "\"b\"", "m"),
+	    FAILED("b", "\"c\"", "gone"), "L", FAILED("c", "null", "link"), "D" },
+	  { 0 },
+	  "order a b c\n"
+	  "test a failed (long)\n"
+	  "test b failed (open gone of the drop folder: No such file or directory)\n"
+	  "test c failed (open link of the drop folder: Too many levels of symbolic links)\n"
+	  "end complete\n" },
 	{ "a session that ends early leaves tests absent",
 	  { "H/p", "Ca b", START("a"), PASSED("a", "null"), "D" },
 	  { 0 },
