@@ -4,3 +4,9 @@
  * file, one row, one domain; table.c names them in the order of DESIGN.md 6.
  */
 #include "probe/sensor.h"
+
+extern const struct sensor sensor_env;
+extern const struct sensor sensor_process;
+extern const struct sensor sensor_descriptors;
+extern const struct sensor sensor_processes;
+extern const struct sensor sensor_threads;

@@ -2,5 +2,5 @@
 #include "probe/sensors/sensors.h"
 
 const struct sensor *const fingerprint_sensors[] = {
-	NULL,
+	&sensor_env, &sensor_process, &sensor_descriptors, &sensor_processes, &sensor_threads, NULL,
 };

@@ -7,6 +7,7 @@
 #include "sandbox/base/buf.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
+#include "tests/lib/deltas.h"
 #include "tests/lib/tap.h"
 
 /* A sensor that offers what the test writes down for it. */
@@ -64,24 +65,6 @@ static const struct sensor toy = {
 	.look = toy_look,
 };
 static const struct sensor *const toys[] = { &toy, NULL };
-
-/* One line a delta: what id before>after owner flags. */
-static void print_delta(struct buf *b, const struct delta *d)
-{
-	buf_printf(b, "%s %s %s%s%s %s>%s owner=%d%s%s\n", delta_kind_names[d->kind], d->what,
-		   d->key, d->zone ? "@" : "", d->zone ? d->zone : "", d->before ? d->before : "-",
-		   d->after ? d->after : "-", d->owner, d->damage ? " damage" : "",
-		   d->restored ? " restored" : "");
-}
-
-static char *print_list(const struct delta_list *list)
-{
-	struct buf b = BUF_NULL;
-	buf_puts(&b, "");
-	for (size_t i = 0; i < list->len; i++)
-		print_delta(&b, &list->at[i]);
-	return b.at;
-}
 
 #define OFFER(...)                                      \
 	{                                               \
@@ -155,7 +138,7 @@ static void test_steps(void)
 		cleanup(delta_list_done) struct delta_list deltas = DELTA_LIST_NULL;
 		script = steps[i].look;
 		int r = fingerprint_look(f, steps[i].by, &deltas, NULL, &e);
-		cleanup_free char *seen = print_list(&deltas);
+		cleanup_free char *seen = deltas_text(&deltas, true);
 		tap_ok(r == 0 && text_eq(seen, steps[i].expect), "%s: %s", steps[i].name, seen);
 	}
 	fingerprint_free(f);
@@ -267,7 +250,7 @@ static void test_compositions(void)
 		look(f, 2, compositions[i].first, &all);
 		look(f, 2, compositions[i].second, &later);
 		int r = delta_list_append(&all, &later);
-		cleanup_free char *seen = print_list(&all);
+		cleanup_free char *seen = deltas_text(&all, true);
 		tap_ok(r == 0 && later.len == 0 && text_eq(seen, compositions[i].expect), "%s: %s",
 		       compositions[i].name, seen);
 		fingerprint_free(f);

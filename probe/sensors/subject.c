@@ -1,0 +1,61 @@
+#include "probe/sensors/subject.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+
+#include "probe/sensor.h"
+#include "probe/vantage.h"
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+
+int subject_follow(struct subject *s, const struct vantage *v, struct err *e)
+{
+	if (v->pid == 0)
+		return SUBJECT_NONE;
+	if (s->pid == v->pid && s->inner == v->inner)
+		return subject_gone(s) ? SUBJECT_NONE : SUBJECT_SAME;
+	int pidfd = pidfd_open(v->pid, 0);
+	if (pidfd < 0 && errno != ESRCH)
+		return err_sys(e, "hold the test process %d", v->pid);
+	subject_done(s);
+	*s = (struct subject){ .pid = v->pid, .inner = v->inner, .pidfd = pidfd };
+	return subject_gone(s) ? SUBJECT_NONE : SUBJECT_NEW;
+}
+
+bool subject_gone(const struct subject *s)
+{
+	struct pollfd ended = { .fd = s->pidfd, .events = POLLIN };
+	return s->pidfd < 0 || poll(&ended, 1, 0) != 0;
+}
+
+int subject_open(const struct subject *s, const struct vantage *v, const char *name, int flags)
+{
+	char path[NAME_MAX];
+	snprintf(path, sizeof(path), "%d/%s", s->inner, name);
+	int fd = openat(v->proc, path, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int subject_failed(const struct subject *s, struct sink *sink, int r, const char *what, struct err *e)
+{
+	if (r == -ENOMEM)
+		return err_set(e, ENOMEM, "read %s of the test process", what);
+	if (subject_gone(s))
+		return 0;
+	if (r != -EPERM && r != -EACCES)
+		return err_set(e, -r, "read %s of the test process: %s", what, strerrordesc_np(-r));
+	char why[128];
+	snprintf(why, sizeof(why), "the test process hides %s: %s", what, strerrordesc_np(-r));
+	return sink_blind(sink, why);
+}
+
+void subject_done(struct subject *s)
+{
+	fd_close_at(&s->pidfd);
+	*s = SUBJECT_NULL;
+}

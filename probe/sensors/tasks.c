@@ -1,0 +1,188 @@
+#include "probe/sensors/tasks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "probe/sensor.h"
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/fd.h"
+
+#define STAT_LEN_MAX 1024
+
+#define PF_EXITING 0x4 /* include/linux/sched.h; shown in stat */
+
+/* A thread that was joined, or a process that was killed by a test that cannot wait for it, may take
+ * a moment to be gone: it is not at rest then. What is new and not at rest gets this many steps in
+ * one look, all together. */
+#define SETTLE_STEPS   50
+#define SETTLE_STEP_US 100
+
+/* A task that counts. */
+struct task {
+	char id[48];
+	uint64_t start;
+};
+
+struct look {
+	struct tasks *tasks;
+	struct sink *sink;
+	int steps; /* left to settle in */
+};
+
+int task_stat_parse(const char *text, struct task_stat *ret)
+{
+	/* The name may hold anything, brackets too: what follows it holds none. */
+	const char *open = strchr(text, '(');
+	const char *close = strrchr(text, ')');
+	if (!open || !close || close < open)
+		return -EINVAL;
+	struct task_stat stat = { 0 };
+	size_t len = (size_t)(close - open) - 1;
+	if (len >= sizeof(stat.comm))
+		len = sizeof(stat.comm) - 1;
+	memcpy(stat.comm, open + 1, len);
+	unsigned long long start;
+	int n = sscanf(close + 1,
+		       " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+		       &stat.state, &stat.ppid, &stat.flags, &start);
+	if (n != 4)
+		return -EINVAL;
+	stat.start = start;
+	*ret = stat;
+	return 0;
+}
+
+/* 0, or a negative errno: ENOENT and ESRCH when it is gone. */
+static int read_stat(int dir, int number, struct task_stat *ret)
+{
+	char path[32];
+	char text[STAT_LEN_MAX + 1];
+	snprintf(path, sizeof(path), "%d/stat", number);
+	cleanup_close int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ssize_t len = fd_read_full(fd, text, STAT_LEN_MAX);
+	if (len < 0)
+		return -errno;
+	text[len] = '\0';
+	return task_stat_parse(text, ret);
+}
+
+static bool is_gone(int r)
+{
+	return r == -ENOENT || r == -ESRCH;
+}
+
+/* What counts as not there: an exiting thread, and a zombie that process 1 is about to reap. */
+static bool is_leaving(const struct tasks_kind *kind, const struct task_stat *stat)
+{
+	if (!kind->processes)
+		return stat->flags & PF_EXITING;
+	return stat->state == 'Z' && stat->ppid == 1;
+}
+
+static bool is_on_its_way(const struct task_stat *stat)
+{
+	return stat->state == 'R' || stat->state == 'D' ||
+	       (stat->flags & PF_EXITING && stat->state != 'Z');
+}
+
+static int read_settled(struct look *look, int number, struct task_stat *ret)
+{
+	static const struct timespec step = { .tv_nsec = SETTLE_STEP_US * 1000L };
+	int r = read_stat(look->tasks->dir, number, ret);
+	for (; !r && look->steps > 0 && is_on_its_way(ret); look->steps--) {
+		nanosleep(&step, NULL);
+		r = read_stat(look->tasks->dir, number, ret);
+	}
+	return r;
+}
+
+static int offer(struct look *look, int number, const struct task *task,
+		 const struct task_stat *stat, bool quiet)
+{
+	cleanup_free char *value = look->tasks->kind->value(look->tasks->dir, number, stat);
+	if (!value)
+		return -ENOMEM;
+	return sink_offer(look->sink, &(struct offer){ .id = task->id,
+						       .key = stat->comm,
+						       .value = value,
+						       .quiet = quiet,
+						       .inert = stat->state == 'Z' });
+}
+
+static bool is_excluded(const struct tasks *t, int number)
+{
+	return number == t->not [0] || number == t->not [1];
+}
+
+static int came(void *with, int number, void **ret)
+{
+	struct look *look = with;
+	struct task_stat stat;
+	if (is_excluded(look->tasks, number))
+		return 0;
+	int r = read_settled(look, number, &stat);
+	if (r || is_leaving(look->tasks->kind, &stat))
+		return is_gone(r) ? 0 : r;
+	struct task *task = malloc(sizeof(*task));
+	if (!task)
+		return -ENOMEM;
+	task->start = stat.start;
+	snprintf(task->id, sizeof(task->id), "%d %llu", number, (unsigned long long)stat.start);
+	r = offer(look, number, task, &stat, false);
+	if (r)
+		free(task);
+	else
+		*ret = task;
+	return r;
+}
+
+static int went(void *with, int number, void *thing)
+{
+	(void)number;
+	struct look *look = with;
+	struct task *task = thing;
+	int r = sink_offer(look->sink, &(struct offer){ .id = task->id });
+	free(task);
+	return r;
+}
+
+static int again(void *with, int number, void **thing)
+{
+	struct look *look = with;
+	struct task *task = *thing;
+	struct task_stat stat;
+	if (is_excluded(look->tasks, number)) {
+		int forgotten =
+			sink_offer(look->sink, &(struct offer){ .id = task->id, .quiet = true });
+		free(take_ptr(thing));
+		return forgotten;
+	}
+	int r = read_stat(look->tasks->dir, number, &stat);
+	if (r)
+		return is_gone(r) ? 0 : r; /* the next list will be without it */
+	if (stat.start == task->start)
+		return offer(look, number, task, &stat, true);
+	*thing = NULL;
+	r = went(look, number, task);
+	return r ? r : came(look, number, thing);
+}
+
+static const struct roll_ops ops = { came, went, again, free };
+
+int tasks_tell(struct tasks *t, bool full, struct sink *sink)
+{
+	struct look look = { t, sink, t->roll.called ? SETTLE_STEPS : 0 };
+	return roll_call(&t->roll, full, &ops, &look);
+}
+
+void tasks_leave(struct tasks *t)
+{
+	roll_done(&t->roll, &ops);
+	fd_close_at(&t->dir);
+}
