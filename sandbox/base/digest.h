@@ -19,7 +19,8 @@ struct digest {
 #define DIGEST_HEX  33 /* room for 32 hex digits and NUL */
 
 struct digest digest_bytes(const void *bytes, size_t len);
-/* What is left of an open file, from its start; its length goes to *ret_len when not NULL. */
+/* A regular file, from its start; its length goes to *ret_len when not NULL. Below 256 KiB this is
+ * digest_bytes() of its contents; above, holes are skipped. */
 int digest_file(int fd, struct digest *ret, uint64_t *ret_len, struct err *e);
 struct digest digest_add(struct digest a, struct digest b);
 struct digest digest_sub(struct digest a, struct digest b);
