@@ -228,9 +228,10 @@ static int learn(struct sink *sink, struct entry *entry, const struct offer *off
 	cleanup_free char *value = copy(offer->value, &r);
 	if (r)
 		return r;
-	domain->digest = digest_add(digest_sub(domain->digest, entry->digest), digest);
+	if (!offer->stood) /* else it was in every digest so far, in all of them the same */
+		domain->digest = digest_add(digest_sub(domain->digest, entry->digest), digest);
 	entry->digest = digest;
-	if (!domain->learned || offer->quiet)
+	if (!domain->learned || offer->quiet || offer->stood)
 		put_quietly(entry, take_ptr(&value));
 	else
 		put(entry, take_ptr(&value), sink->by);
@@ -249,7 +250,7 @@ int sink_offer(struct sink *sink, const struct offer *offer)
 	bool same = text_eq(entry ? entry->value : NULL, offer->value);
 	if (same && !offer->touched)
 		return 0;
-	if (sink->domain->learned && !offer->quiet) {
+	if (sink->domain->learned && !offer->quiet && !offer->stood) {
 		int r = tell(sink, entry, offer);
 		if (r)
 			return r;

@@ -38,7 +38,9 @@ struct offer {
 	const char *value; /* JSON object in text; NULL: it is not there */
 	bool touched;      /* something was done to it, even if the value is the same */
 	bool quiet;        /* it went on by itself: learn the value, tell nobody; a new one stood */
-	bool inert;        /* it acts no more (a zombie): no survivor */
+	bool stood; /* nobody looked yet, but so it stood before the order: learn it in silence,
+			      and leave the digest as it is */
+	bool inert; /* it acts no more (a zombie): no survivor */
 };
 int sink_offer(struct sink *sink, const struct offer *offer);
 /* The domain is about something else from here on (another test process): what was known is
