@@ -5,6 +5,7 @@
  */
 #include "probe/sensor.h"
 
+extern const struct sensor sensor_files;
 extern const struct sensor sensor_env;
 extern const struct sensor sensor_process;
 extern const struct sensor sensor_descriptors;

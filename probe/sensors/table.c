@@ -2,5 +2,6 @@
 #include "probe/sensors/sensors.h"
 
 const struct sensor *const fingerprint_sensors[] = {
-	&sensor_env, &sensor_process, &sensor_descriptors, &sensor_processes, &sensor_threads, NULL,
+	&sensor_files,   &sensor_env, &sensor_process, &sensor_descriptors, &sensor_processes,
+	&sensor_threads, NULL,
 };
