@@ -179,11 +179,25 @@ static int read_order(struct summary *s, const cJSON *line, struct err *e)
 	return read_said(s, line, e);
 }
 
+/* Where it failed, when that is not the test itself. */
+static const char *failing_phase(const cJSON *line)
+{
+	const char *phase = json_text(line, "phase");
+	const cJSON *row;
+	cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(line, "phases"))
+	{
+		if (!phase && text_eq(row->valuestring, "failed"))
+			phase = row->string;
+	}
+	return text_eq(phase, "call") ? NULL : phase;
+}
+
 static int add_failure(struct summary *s, const cJSON *line, enum outcome outcome, struct err *e)
 {
 	struct summary_failure *f = grow(&s->failures, &s->failures_len, sizeof(*f));
-	if (!f || json_get_name(line, "test", &f->test) || copy_text(line, "phase", &f->phase) ||
-	    copy_text(line, "message", &f->message))
+	const char *phase = failing_phase(line);
+	if (!f || json_get_name(line, "test", &f->test) ||
+	    copy_text(line, "message", &f->message) || (phase && !(f->phase = strdup(phase))))
 		return no_memory(e);
 	f->outcome = outcome;
 	return 0;
@@ -252,16 +266,23 @@ static int read_unattributed(struct summary *s, const cJSON *line, struct err *e
 	return 0;
 }
 
+/* What could not be seen, and why. */
 static int read_blind(struct summary *s, const cJSON *line, struct err *e)
 {
-	const char *tracker_why = json_text(line, "tracker_why");
-	const char *why = json_text(line, "why");
-	int r = tracker_why
-			? strv_addf(&s->notes, "changed files were found by a scan: %s", tracker_why)
-			: 0;
-	if (!r && why)
-		r = strv_addf(&s->notes, "the adapter broke the protocol: %s", why);
-	return r ? no_memory(e) : 0;
+	const cJSON *blind;
+	cJSON_ArrayForEach(blind, cJSON_GetObjectItemCaseSensitive(line, "blind"))
+	{
+		if (cJSON_IsString(blind) && strv_addf(&s->notes, "not all of %s could be seen: %s",
+						       blind->string, blind->valuestring))
+			return no_memory(e);
+	}
+	const char *tracker = json_text(line, "tracker_why");
+	const char *broken = json_text(line, "why");
+	if (tracker && strv_addf(&s->notes, "changed files were found by a scan: %s", tracker))
+		return no_memory(e);
+	if (broken && strv_addf(&s->notes, "the adapter broke the protocol: %s", broken))
+		return no_memory(e);
+	return 0;
 }
 
 static int read_end(struct summary *s, const cJSON *line, struct err *e)

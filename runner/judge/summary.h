@@ -21,7 +21,7 @@ struct ledger;
 struct summary_failure {
 	char *test;
 	enum outcome outcome;
-	char *phase;   /* NULL: not told */
+	char *phase;   /* setup teardown collect; NULL: the test itself, or not told */
 	char *message; /* whole; NULL: none */
 };
 

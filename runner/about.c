@@ -1,0 +1,98 @@
+#include "runner/about.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "probe/adapter.h"
+#include "runner/config.h"
+#include "runner/drive/prepare.h"
+#include "runner/ledger.h"
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/digest.h"
+#include "sandbox/base/err.h"
+#include "sandbox/cell.h"
+
+#define ABOUT_VERSION 1
+
+static bool add(cJSON *object, const char *key, cJSON *item)
+{
+	if (item && cJSON_AddItemToObject(object, key, item))
+		return true;
+	cJSON_Delete(item);
+	return false;
+}
+
+/* What two runs must share to be compared. Values of variables go in as one digest. */
+static cJSON *environment(const struct prepared *p)
+{
+	struct utsname uts;
+	if (uname(&uts))
+		return NULL;
+	struct digest env = DIGEST_NULL;
+	for (const char *const *line = p->spec.env; *line; line++)
+		env = digest_add(env, digest_bytes(*line, strlen(*line)));
+	char hex[DIGEST_HEX];
+	cleanup_json cJSON *object = cJSON_CreateObject();
+	if (!object || !cJSON_AddStringToObject(object, "kernel", uts.release) ||
+	    !cJSON_AddStringToObject(object, "machine", uts.machine) ||
+	    !cJSON_AddNumberToObject(object, "processors", (double)sysconf(_SC_NPROCESSORS_ONLN)) ||
+	    !cJSON_AddNumberToObject(object, "uid", p->spec.uid) ||
+	    !cJSON_AddStringToObject(object, "env", digest_hex(env, hex)))
+		return NULL;
+	return take_ptr(&object);
+}
+
+static bool add_isolation(cJSON *tree, const struct isolation *isolation)
+{
+	static const char *const states[] = {
+		[ISOLATION_OFF_ASKED] = "off (asked)",
+		[ISOLATION_VERIFIED] = "verified",
+		[ISOLATION_REDUCED] = "reduced",
+	};
+	cJSON *parts = cJSON_AddObjectToObject(tree, "isolation");
+	cJSON *why = cJSON_AddObjectToObject(tree, "isolation_why");
+	bool ok = parts && why;
+	for (int i = 0; i < ISOLATION_N && ok; i++) {
+		ok = cJSON_AddStringToObject(parts, isolation_names[i], states[isolation->state[i]]);
+		if (ok && isolation->state[i] != ISOLATION_VERIFIED && isolation->why[i][0])
+			ok = !json_add_name(why, isolation_names[i], isolation->why[i]);
+	}
+	return ok;
+}
+
+static cJSON *tree_of(const struct about *a)
+{
+	const struct cell_spec *spec = &a->prepared->spec;
+	const char *const plan[] = { a->order, NULL };
+	cleanup_json cJSON *tree = cJSON_CreateObject();
+	if (!tree || !cJSON_AddNumberToObject(tree, "version", ABOUT_VERSION) ||
+	    !cJSON_AddStringToObject(tree, "fumehood", FUMEHOOD_VERSION) ||
+	    !cJSON_AddStringToObject(tree, "started", a->started) ||
+	    !add(tree, "command", json_texts(spec->argv)) ||
+	    json_add_name(tree, "project", spec->project) || json_add_name(tree, "cwd", spec->cwd) ||
+	    !cJSON_AddStringToObject(tree, "adapter", a->adapter->name) ||
+	    !add(tree, "plan", json_texts(plan)) || !add(tree, "config", config_json(a->config)) ||
+	    !add(tree, "environment", environment(a->prepared)) ||
+	    (a->isolation && !add_isolation(tree, a->isolation)))
+		return NULL;
+	return take_ptr(&tree);
+}
+
+int about_save(struct about *about, struct ledger *ledger, struct err *e)
+{
+	if (!about->started[0]) {
+		time_t now = time(NULL);
+		struct tm utc;
+		strftime(about->started, sizeof(about->started), "%Y-%m-%dT%H:%M:%SZ",
+			 gmtime_r(&now, &utc));
+	}
+	cleanup_json cJSON *tree = tree_of(about);
+	cleanup_free char *text = tree ? cJSON_Print(tree) : NULL;
+	if (!text)
+		return err_set(e, ENOMEM, "write run.json: no memory");
+	return ledger_save(ledger, "run.json", text, strlen(text), e);
+}

@@ -1,0 +1,24 @@
+#pragma once
+/*
+ * about: run.json, what a run was of and in which world it ran. Written when
+ * the run begins and again when its cell has been seen.
+ */
+#include "sandbox/base/json.h"
+
+struct adapter;
+struct config;
+struct isolation;
+struct ledger;
+struct prepared;
+struct err;
+
+struct about {
+	const struct config *config;
+	const struct adapter *adapter;
+	const struct prepared *prepared;
+	const struct isolation *isolation; /* NULL: not known yet */
+	const char *order;
+	char started[32]; /* UTC; empty: now is taken */
+};
+
+int about_save(struct about *about, struct ledger *ledger, struct err *e);

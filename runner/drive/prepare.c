@@ -1,0 +1,298 @@
+#include "runner/drive/prepare.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "probe/adapter.h"
+#include "sandbox/base/buf.h"
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+#include "sandbox/env.h"
+
+#define ADAPTER_DIR CELL_RUN_DIR "/adapter"
+#define INODES_MIN  16384
+
+void prepared_done(struct prepared *p)
+{
+	strv_done(&p->env);
+	strv_done(&p->texts);
+	visible_done(&p->visible);
+	free(p->zones);
+	free(p->binds);
+	free(p->files);
+	*p = PREPARED_NULL;
+}
+
+static int no_memory(struct err *e)
+{
+	return err_set(e, ENOMEM, "prepare the cell: no memory");
+}
+
+/* Keeps text for as long as the spec; NULL: no memory. */
+static const char *keep(struct prepared *p, char *text)
+{
+	return strv_adopt(&p->texts, text) ? NULL : p->texts.at[p->texts.len - 1];
+}
+
+__attribute__((format(printf, 2, 3))) static const char *keepf(struct prepared *p, const char *fmt,
+							       ...)
+{
+	char *text = NULL;
+	va_list args;
+	va_start(args, fmt);
+	int len = vasprintf(&text, fmt, args);
+	va_end(args);
+	return len < 0 ? NULL : keep(p, text);
+}
+
+/* ---- names of places ---- */
+
+static const char *cache_dir(struct prepared *p, const struct config *c)
+{
+	return c->home ? keepf(p, "%s/.cache", c->home) : keepf(p, "/tmp/.cache");
+}
+
+/* text with ${CACHE}, ${TMP} and ${ADAPTER} filled in; the caller's. NULL: no memory. */
+static char *expand(const char *text, const char *cache)
+{
+	const struct {
+		const char *name, *value;
+	} places[] = { { "${CACHE}", cache }, { "${TMP}", "/tmp" }, { "${ADAPTER}", ADAPTER_DIR } };
+	cleanup(buf_done) struct buf out = BUF_NULL;
+	int r = buf_reserve(&out, 0);
+	while (*text && !r) {
+		size_t i = 0;
+		while (i < countof(places) && !text_starts(text, places[i].name))
+			i++;
+		if (i < countof(places)) {
+			r = buf_puts(&out, places[i].value);
+			text += strlen(places[i].name);
+		} else {
+			r = buf_add(&out, text++, 1);
+		}
+	}
+	return r ? NULL : take_ptr(&out.at);
+}
+
+/* ---- environment ---- */
+
+#define PREPEND "${PREPEND}"
+
+/* "NAME=VALUE" of an adapter's row. */
+static int read_setting(struct prepared *p, const char *row, const char *cache,
+			struct env_setting *ret)
+{
+	const char *name = keep(p, expand(row, cache));
+	if (!name)
+		return -ENOMEM;
+	char *value = strchr(name, '=');
+	*value++ = '\0';
+	*ret = (struct env_setting){ .name = name, .value = value };
+	if (text_starts(value, PREPEND)) {
+		ret->between = value[strlen(PREPEND)];
+		ret->value = value + strlen(PREPEND) + 1;
+	}
+	return 0;
+}
+
+static int make_env(struct prepared *p, const struct config *c, const struct adapter *adapter,
+		    const char *const *caller, struct err *e)
+{
+	struct env_setting settings[32] = { { .name = "FUMEHOOD_SOCKET", .value = CELL_SOCKET } };
+	size_t n = 1;
+	const char *cache = cache_dir(p, c);
+	if (!cache)
+		return no_memory(e);
+	for (; adapter->env && adapter->env[n]; n++) {
+		if (n == countof(settings))
+			return err_set(e, E2BIG, "adapter %s sets over %zu variables",
+				       adapter->name, countof(settings));
+		if (read_setting(p, adapter->env[n], cache, &settings[n]))
+			return no_memory(e);
+	}
+	struct env_ask ask = {
+		.uid = p->spec.uid,
+		.user = p->spec.user,
+		.home = p->spec.home,
+		.path = p->visible.path,
+		.caller = caller,
+		.tools = (const char *const *)p->visible.tools.at,
+		.settings = settings,
+		.settings_len = n,
+		.pass = (const char *const *)c->pass.at,
+		.set = (const char *const *)c->env.at,
+	};
+	return env_build(&ask, &p->env, e);
+}
+
+/* ---- what is seen ---- */
+
+static int find_visible(struct prepared *p, const struct config *c, const char *const *caller,
+			struct err *e)
+{
+	cleanup_close int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return err_sys(e, "open /");
+	const char *command = p->spec.argv[0];
+	cleanup_free char *absolute = NULL;
+	if (strchr(command, '/') &&
+	    asprintf(&absolute, "%s%s%s", command[0] == '/' ? "" : c->project.cwd,
+		     command[0] == '/' ? "" : "/", command) < 0)
+		return no_memory(e);
+	struct visible_ask ask = {
+		.root = root,
+		.home = c->home,
+		.project = c->project.path,
+		.command = absolute,
+		.caller = caller,
+		.expose = (const char *const *)c->expose.at,
+	};
+	return visible_find(&ask, &p->visible, e);
+}
+
+static int make_binds(struct prepared *p, struct err *e)
+{
+	p->binds = calloc(p->visible.len + 1, sizeof(*p->binds));
+	if (!p->binds)
+		return no_memory(e);
+	for (size_t i = 0; i < p->visible.len; i++)
+		p->binds[i] = (struct cell_bind){ p->visible.rows[i].path, p->visible.rows[i].path };
+	p->spec.binds = p->binds;
+	p->spec.binds_len = p->visible.len;
+	p->spec.hidden = (const char *const *)p->visible.hidden.at;
+	p->spec.hidden_len = p->visible.hidden.len;
+	return 0;
+}
+
+static int make_files(struct prepared *p, const struct adapter *adapter, struct err *e)
+{
+	p->files = calloc(adapter->files_len + 1, sizeof(*p->files));
+	if (!p->files)
+		return no_memory(e);
+	for (size_t i = 0; i < adapter->files_len; i++) {
+		const struct adapter_file *file = &adapter->files[i];
+		const char *name = keepf(p, "adapter/%s", file->name);
+		if (!name)
+			return no_memory(e);
+		p->files[i] = (struct cell_file){ name, file->text,
+						  (size_t)(file->text_end - file->text) };
+	}
+	p->spec.files = p->files;
+	p->spec.files_len = adapter->files_len;
+	return 0;
+}
+
+/* ---- zones ---- */
+
+static int add_zone(struct prepared *p, const char *path, const char *zone)
+{
+	if (!path)
+		return -ENOMEM;
+	struct vantage_zone *more = reallocarray(p->zones, p->zones_len + 1, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	p->zones = more;
+	p->zones[p->zones_len++] = (struct vantage_zone){ path, zone };
+	return 0;
+}
+
+static int add_state_dirs(struct prepared *p, const struct config *c, const char *const *dirs,
+			  const char *cache)
+{
+	for (; dirs && *dirs; dirs++) {
+		cleanup_free char *dir = expand(*dirs, cache);
+		if (!dir)
+			return -ENOMEM;
+		const char *path = text_eq(dir, ".") ? keepf(p, "%s", c->project.path)
+				   : dir[0] == '/'   ? keepf(p, "%s", dir)
+						     : keepf(p, "%s/%s", c->project.path, dir);
+		if (add_zone(p, path, "state"))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int make_zones(struct prepared *p, const struct config *c, const struct adapter *adapter,
+		      struct err *e)
+{
+	static const struct vantage_zone fixed[] = {
+		{ "/tmp", "tmp" }, { "/var/tmp", "tmp" }, { "/run", "tmp" }, { "/dev/shm", "shm" }
+	};
+	int r = 0;
+	for (size_t i = 0; i < countof(fixed) && !r; i++)
+		r = add_zone(p, fixed[i].path, fixed[i].zone);
+	const char *cache = cache_dir(p, c);
+	r = r ? r : add_zone(p, cache, "cache");
+	if (!r && c->home)
+		r = add_zone(p, c->home, "home");
+	r = r ? r : add_zone(p, c->project.path, "source");
+	r = r ? r : add_state_dirs(p, c, adapter->state_dirs, cache);
+	r = r ? r : add_state_dirs(p, c, (const char *const *)c->state_dirs.at, cache);
+	return r ? no_memory(e) : 0;
+}
+
+/* ---- the spec ---- */
+
+static uint64_t half_of_memory(void)
+{
+	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
+}
+
+static int make_spec(struct prepared *p, const struct config *c, const struct adapter *adapter,
+		     struct err *e)
+{
+	const struct passwd *who = getpwuid(getuid());
+	const char *user = who ? keepf(p, "%s", who->pw_name) : keepf(p, "user%u", getuid());
+	if (!user)
+		return no_memory(e);
+	uint64_t bytes = c->scratch_bytes ? c->scratch_bytes : half_of_memory();
+	p->spec = (struct cell_spec){
+		.uid = getuid(),
+		.gid = getgid(),
+		.user = user,
+		.home = c->home,
+		.project = c->project.path,
+		.git_dir = c->project.git_dir,
+		.cwd = c->project.cwd,
+		.argv = c->command[0] ? c->command : adapter->command,
+		.network = (enum cell_network)c->network,
+		.scratch_bytes = bytes,
+		.scratch_inodes = bytes / 4096 < INODES_MIN ? INODES_MIN : bytes / 4096,
+		.pid_max = PREPARE_PID_MAX,
+		.no_canary = !c->canary,
+		.no_watch = c->tracker == CONFIG_TRACKER_SCAN,
+		.allow_nested = c->allow_nested,
+		.no_caps = c->caps == CONFIG_CAPS_NONE,
+		.timeout_ms = c->timeout_ms,
+		.grace_ms = c->grace_ms,
+		.stdin_fd = -1,
+		.stdout_fd = -1,
+		.stderr_fd = -1,
+	};
+	return 0;
+}
+
+int prepare(const struct config *c, const struct adapter *adapter, const char *const *caller,
+	    struct prepared *ret, struct err *e)
+{
+	cleanup(prepared_done) struct prepared p = PREPARED_NULL;
+	int r = make_spec(&p, c, adapter, e);
+	r = r ? r : find_visible(&p, c, caller, e);
+	r = r ? r : make_binds(&p, e);
+	r = r ? r : make_files(&p, adapter, e);
+	r = r ? r : make_env(&p, c, adapter, caller, e);
+	r = r ? r : make_zones(&p, c, adapter, e);
+	if (r)
+		return r;
+	p.spec.env = (const char *const *)p.env.at;
+	r = cell_spec_check(&p.spec, e);
+	if (!r)
+		*ret = take(&p, PREPARED_NULL);
+	return r;
+}

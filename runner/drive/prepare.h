@@ -1,0 +1,35 @@
+#pragma once
+/*
+ * prepare: from config and adapter to all that a cell is made of. Decides;
+ * starts nothing.
+ *
+ * Owns what the spec borrows.
+ */
+#include "probe/vantage.h"
+#include "runner/config.h"
+#include "sandbox/cell_spec.h"
+#include "sandbox/visible.h"
+
+struct adapter;
+struct err;
+
+#define PREPARE_PID_MAX 4096 /* processes and threads of the suite at once */
+
+struct prepared {
+	struct cell_spec spec; /* without stdin, stdout and stderr */
+	struct vantage_zone *zones;
+	size_t zones_len;
+
+	/* what is borrowed above */
+	struct strv env;
+	struct strv texts;
+	struct visible visible;
+	struct cell_bind *binds;
+	struct cell_file *files;
+};
+#define PREPARED_NULL ((struct prepared){ 0 })
+
+/* Borrows from c and adapter, which must outlive *ret. `caller`: environ. */
+int prepare(const struct config *c, const struct adapter *adapter, const char *const *caller,
+	    struct prepared *ret, struct err *e);
+void prepared_done(struct prepared *p);
