@@ -1,0 +1,110 @@
+#!/usr/bin/python3
+"""make: lay the planted suite into a folder, and say what its ledger must hold.
+
+Usage: make.py FOLDER HOME CANARY
+FOLDER becomes the project; FOLDER/expected.json is what expected() gives.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import plants
+
+ANY = {"any": True}  # in expected.json: whatever it is
+
+
+def digest(content):
+    """XXH3-128 by Debian's xxhsum, which is not ours."""
+    ran = subprocess.run(["xxhsum", "-H2"], input=content, stdout=subprocess.PIPE, check=True)
+    return ran.stdout.split()[0].decode()
+
+
+def value_of(value):
+    if value is plants.ANY:
+        return ANY
+    if value is None or "content" not in value:
+        return value
+    content = value["content"].encode()
+    rest = {key: value[key] for key in value if key != "content"}
+    return {**rest, "size": len(content), "digest": digest(content)}
+
+
+def path_of(row):
+    return "test_%s.py" % row.name
+
+
+def test_names(row):
+    """Names of the row's tests, as pytest writes them behind the path."""
+    names = []
+    inside = ""
+    for line in row.module.splitlines():
+        if line.startswith("class "):
+            inside = line[6:].rstrip(":") + "::"
+        elif line.lstrip().startswith("def test_"):
+            name = line.strip()[4:].split("(")[0]
+            names.append((inside if line[0] == " " else "") + name)
+    return names
+
+
+def expected(row, places):
+    """The leaks of a row as the ledger has them; `who` is a test's id or a fixture's name."""
+    names = test_names(row)
+    for leak in row.leaks:
+        by = leak.by or names[0]
+        yield {
+            "who": "%s::%s" % (path_of(row), by) if by in names else by,
+            "domain": leak.domain,
+            "what": leak.what,
+            "key": places(leak.key),
+            "zone": leak.zone,
+            "before": value_of(leak.before),
+            "after": value_of(leak.after),
+            "damage": leak.damage,
+        }
+
+
+def places_of(project, home, canary):
+    def places(text):
+        for name, path in (("PROJECT", project), ("HOME", home), ("CANARY", canary)):
+            text = text.replace("${%s}" % name, path)
+        return text
+
+    return places
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def make(folder, places, config=None):
+    """The suite in `folder`, with fumehood.json made of `config` and what the plants need."""
+    os.umask(0o022)
+    for row in plants.ROWS:
+        write(os.path.join(folder, path_of(row)), places(row.module))
+    for name, content in plants.FILES.items():
+        write(os.path.join(folder, "data", name), content)
+    for name, target in plants.LINKS.items():
+        os.symlink(target, os.path.join(folder, "data", name))
+    for name, content in plants.SOURCES.items():
+        write(os.path.join(folder, name), content)
+    write(os.path.join(folder, "pytest.ini"), "[pytest]\n")
+    settings = {"env": {"set": plants.ENV}, **(config or {})}
+    write(os.path.join(folder, "fumehood.json"), json.dumps(settings, indent=2) + "\n")
+
+
+def main():
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    project = os.path.realpath(sys.argv[1])
+    places = places_of(project, *sys.argv[2:])
+    make(project, places)
+    rows = [leak for row in plants.ROWS for leak in expected(row, places)]
+    write(os.path.join(project, "expected.json"), json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
