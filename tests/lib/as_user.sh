@@ -14,6 +14,7 @@ if [ -z "$home" ]; then
 	echo "Bail out! there is no user $user: script/test makes it"
 	exit 1
 fi
-exec env PYTHONDONTWRITEBYTECODE=1 -u XDG_RUNTIME_DIR -u XDG_STATE_HOME -u XDG_CACHE_HOME -u XDG_CONFIG_HOME -u TMPDIR \
+exec env -u XDG_RUNTIME_DIR -u XDG_STATE_HOME -u XDG_CACHE_HOME -u XDG_CONFIG_HOME -u TMPDIR \
 	HOME="$home" USER="$user" LOGNAME="$user" SHELL=/bin/bash PATH=/usr/bin:/bin \
+	PYTHONDONTWRITEBYTECODE=1 \
 	setpriv --reuid "$user" --regid "$user" --init-groups "$@"

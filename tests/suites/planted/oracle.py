@@ -42,7 +42,7 @@ def cell_of(row, suite, answers):
         "PYTHONPATH": "/mnt/plugin",
         "PYTHONPYCACHEPREFIX": HOME + "/.cache/pycache",
     }
-    command = ["bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/"]
+    command = ["bwrap", "--unshare-user", "--unshare-pid", "--die-with-parent", "--ro-bind", "/", "/"]
     command += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", HOME]
     command += ["--tmpfs", "/mnt", "--ro-bind", suite, "/mnt/suite", "--ro-bind", HERE, "/mnt/plugin"]
     command += ["--bind", answers, "/mnt/answers", "--clearenv"]

@@ -2,7 +2,8 @@
 
 A row says what a test does, what of it must stand in the ledger as a leak (nothing, for a
 control), and how a shell sees that leak without fumehood. The shell is a child of the test
-process: $PPID is that process, and environment, folder, umask and signals are inherited from it.
+process: $PPID is that process; environment, folder, umask, ignored and blocked signals are inherited
+from it (spawning blocks all of the parent's for a moment).
 
 Each row has its own keys, so that no row depends on another and the suite can run in any order.
 In a text of the table, ${PROJECT}, ${HOME} and ${CANARY} stand for the folders of the run.
@@ -609,7 +610,7 @@ PROCESS_PLANTS = [
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
         """,
         [Leak("process", "changed", "SIGUSR1", before=ANY, after=ANY)],
-        "test $((0x$(awk '/^SigIgn/ { print $2 }' /proc/$PPID/status) & 0x200)) -ne 0",
+        "test $((0x$(awk '/^SigIgn/ { print $2 }' /proc/self/status) & 0x200)) -ne 0",
     ),
     plant(
         "signal_caught",
@@ -629,7 +630,7 @@ PROCESS_PLANTS = [
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGURG})
         """,
         [Leak("process", "changed", "SIGURG", before=ANY, after=ANY)],
-        "test $((0x$(awk '/^SigBlk/ { print $2 }' /proc/$PPID/status) & 0x400000)) -ne 0",
+        "test $((0x$(awk '/^SigBlk/ { print $2 }' /proc/self/status) & 0x400000)) -ne 0",
     ),
     plant(
         "rlimit",
@@ -1076,7 +1077,7 @@ CONTROLS = [
         was = signal.signal(signal.SIGALRM, signal.SIG_IGN)
         signal.signal(signal.SIGALRM, was)
         """,
-        "test $((0x$(awk '/^SigIgn/ { print $2 }' /proc/$PPID/status) & 0x2000)) -ne 0",
+        "test $((0x$(awk '/^SigIgn/ { print $2 }' /proc/self/status) & 0x2000)) -ne 0",
     ),
     control(
         "descriptor_closed",
