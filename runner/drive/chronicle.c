@@ -189,10 +189,10 @@ int chronicle_refused(struct chronicle *c, pid_t pid, const char *why, int test,
 }
 
 /* Only files have a state before the first test that the start of the cell could have known;
- * elsewhere a session's own doings are no news. */
-static bool is_file_leak(const struct delta *d)
+ * elsewhere a session's own doings are no news. Nor is what may change, in the zone `state`. */
+static bool is_news(const struct delta *d)
 {
-	return text_eq(d->domain, "files") && still_leaks(d);
+	return text_eq(d->domain, "files") && !text_eq(d->zone, "state") && still_leaks(d);
 }
 
 static cJSON *unattributed(const struct chronicle *c, const struct chronicle_end *end)
@@ -205,7 +205,7 @@ static cJSON *unattributed(const struct chronicle *c, const struct chronicle_end
 	cleanup_json cJSON *all = cJSON_CreateArray();
 	for (size_t i = 0; all && i < countof(times); i++) {
 		cleanup_json cJSON *rows =
-			record_deltas(times[i].list, DELTA_STOOD, &c->names, is_file_leak);
+			record_deltas(times[i].list, DELTA_STOOD, &c->names, is_news);
 		if (!rows)
 			return NULL;
 		for (cJSON *row = rows->child; row; row = row->next)
