@@ -25,7 +25,8 @@ struct summary_failure {
 	char *message; /* whole; NULL: none */
 };
 
-/* A change that outlived its test or fixture, or that no test made. */
+/* A change that outlived its test or fixture, or that no test made. What lies in the zone `state` is
+ * none. */
 struct summary_change {
 	const char *code;
 	char *test;    /* NULL: no test's */

@@ -7,6 +7,7 @@
 #include "runner/judge/rules.h"
 #include "runner/judge/summary.h"
 #include "runner/printable.h"
+#include "runner/report/fold.h"
 #include "runner/report/report.h"
 #include "runner/terminal.h"
 #include "sandbox/base/buf.h"
@@ -78,7 +79,7 @@ static void failures(struct page *p)
 }
 
 /* "FH101 tests/test_a.py::test_x  created /tmp/upload.lock (file, 12 bytes)" */
-static void change(struct page *p, const struct summary_change *c, enum style color)
+static void change(struct page *p, const struct summary_change *c, size_t below, enum style color)
 {
 	fprintf(p->out, "%s%s%s ", style(p, color), c->code, style(p, STYLE_PLAIN));
 	put(p, c->test ? quoted(c->test) : strdup("-"));
@@ -88,6 +89,8 @@ static void change(struct page *p, const struct summary_change *c, enum style co
 	p->no_memory |= !detail;
 	if (detail && *detail)
 		fprintf(p->out, " (%s)", detail);
+	if (below)
+		fprintf(p->out, " and %zu below it", below);
 	if (c->fixture) {
 		fputs(", by fixture ", p->out);
 		put(p, printable(c->fixture));
@@ -104,12 +107,24 @@ static void change(struct page *p, const struct summary_change *c, enum style co
 static void changes(struct page *p, const char *title, const struct summary_changes *list,
 		    enum style color)
 {
+	cleanup(fold_done) struct fold fold = FOLD_NULL;
 	if (!list->len)
 		return;
+	if (fold_changes(list, &fold)) {
+		p->no_memory = true;
+		return;
+	}
 	heading(p, title, list->len);
-	for (size_t i = 0; i < shown(p, list->len); i++)
-		change(p, &list->at[i], color);
-	rest(p, list->len);
+	bool all = p->look->verbose;
+	size_t n = all ? list->len : fold.len;
+	size_t left = shown(p, n);
+	for (size_t i = 0; i < list->len && left; i++) {
+		if (fold.folded[i] && !all)
+			continue;
+		change(p, &list->at[i], all ? 0 : fold.below[i], color);
+		left--;
+	}
+	rest(p, n);
 	fputs("\n", p->out);
 }
 
