@@ -36,8 +36,9 @@ static int close_others(const struct cell *cell, int channel, struct err *e)
 	int keep[CELL_TREES_MAX + 32] = { cell->pidfd,         channel,
 					  fault_fd(),          cell->view.root,
 					  cell->view.proc,     cell->view.scratch,
-					  cell->view.fanotify, cell->view.listener };
-	size_t n = 8;
+					  cell->view.fanotify, cell->view.listener,
+					  cell->view.userns };
+	size_t n = 9;
 	for (size_t i = 0; i < cell->view.places_len; i++)
 		keep[n++] = cell->view.places[i].base;
 	assert(n <= countof(keep));
@@ -65,7 +66,7 @@ static int close_others(const struct cell *cell, int channel, struct err *e)
  * there, and nothing of the host that could not be read before. */
 static int join(const struct cell *cell, pid_t runner, struct err *e)
 {
-	if (setns(cell->pidfd, CLONE_NEWUSER))
+	if (setns(cell->view.userns, CLONE_NEWUSER))
 		return err_sys(e, "join the cell's user namespace");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return err_sys(e, "give up new privileges");
