@@ -659,7 +659,7 @@ static cJSON *variables_json(const struct strv *list)
 		char hex[DIGEST_HEX];
 		snprintf(name, sizeof(name), "%.*s", (int)(value - 1 - list->at[i]), list->at[i]);
 		cJSON *told = cJSON_AddObjectToObject(object, name);
-		cJSON_AddNumberToObject(told, "length", (double)strlen(value));
+		cJSON_AddNumberToObject(told, "len", (double)strlen(value));
 		cJSON_AddStringToObject(told, "digest",
 					digest_hex(digest_bytes(value, strlen(value)), hex));
 	}
