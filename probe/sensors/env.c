@@ -155,7 +155,7 @@ static int text_len(struct walk *w, const char *text, size_t *ret)
 }
 
 /* The pointers up to the one that is NULL, which is not counted. */
-static int load_vector(const struct env *env, char *vector, struct buf *ret, size_t *ret_len)
+static int load_vector(const struct env *env, const char *vector, struct buf *ret, size_t *ret_len)
 {
 	char *chunk[PAGE_LEN / sizeof(char *)];
 	size_t seen = 0;

@@ -1,8 +1,10 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 
 #include "probe/sensors/sensors.h"
 #include "probe/sensors/tasks.h"
@@ -62,7 +64,7 @@ static int processes_open(const struct vantage *v, void **ret, struct err *e)
 	if (!t)
 		return err_sys(e, "follow processes");
 	t->kind = &kind;
-	t->not [0] = 1; /* the warden */
+	t->excluded[0] = 1; /* the warden */
 	/* A descriptor of its own, because the place in the list belongs to it. */
 	t->dir = openat(v->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (t->dir < 0) {
@@ -70,6 +72,8 @@ static int processes_open(const struct vantage *v, void **ret, struct err *e)
 		free(t);
 		return r;
 	}
+	struct statfs fs;
+	t->roll.numbers_last = fstatfs(t->dir, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
 	*ret = t;
 	return 0;
 }
@@ -78,8 +82,8 @@ static int processes_look(void *memory, const struct vantage *v, bool full, stru
 			  struct err *e)
 {
 	struct tasks *t = memory;
-	bool another = t->not [1] != v->inner; /* has said hello: it may be known as any process */
-	t->not [1] = v->inner;
+	bool another = t->excluded[1] != v->inner; /* has said hello: it may be known as any process */
+	t->excluded[1] = v->inner;
 	int r = roll_list(&t->roll, t->dir);
 	if (!r)
 		r = tasks_tell(t, full || another, sink);

@@ -54,10 +54,8 @@ static int add_names(struct roll *roll, const char *listing, ssize_t len)
 			int r = add_name(roll, number);
 			if (r)
 				return r;
-		} else if (roll->names_len == 0) {
-			/* d_off is where the next entry stands. In the root of /proc dozens of
-			 * other files come first, which need not be listed every time. */
-			roll->first = entry->d_off;
+		} else if (roll->numbers_last) {
+			roll->first = entry->d_off; /* where the next entry stands */
 		}
 	}
 	return 0;

@@ -28,8 +28,9 @@ struct roll {
 	int *names; /* of the last listing, by number */
 	size_t names_len;
 	size_t names_cap;
-	off_t first;     /* where the numbers begin in the folder */
-	size_t turns[2]; /* whose turn it is among the early and the late */
+	bool numbers_last; /* in this folder all other names come first, and need no listing */
+	off_t first;       /* where the numbers begin */
+	size_t turns[2];   /* whose turn it is among the early and the late */
 	bool called;
 };
 #define ROLL_NULL ((struct roll){ 0 })

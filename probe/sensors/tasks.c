@@ -117,7 +117,7 @@ static int offer(struct look *look, int number, const struct task *task,
 
 static bool is_excluded(const struct tasks *t, int number)
 {
-	return number == t->not [0] || number == t->not [1];
+	return number == t->excluded[0] || number == t->excluded[1];
 }
 
 static int came(void *with, int number, void **ret)

@@ -33,12 +33,12 @@ struct tasks_kind {
 	char *(*value)(int dir, int number, const struct task_stat *stat);
 };
 
-/* What is followed. A task whose number is in `not` does not count. */
+/* What is followed. A task whose number is in `excluded` does not count. */
 struct tasks {
 	const struct tasks_kind *kind;
 	int dir; /* the folder of numbers; -1 */
 	struct roll roll;
-	int not [2];
+	int excluded[2];
 };
 
 /* 0, or a negative errno. The list must have been made by roll_list(&t->roll, t->dir). */

@@ -46,7 +46,7 @@ static int look_at(struct threads *t, const struct vantage *v, bool full, struct
 		if (dir < 0)
 			return dir;
 		t->tasks.dir = dir;
-		t->tasks.not [0] = t->subject.inner;
+		t->tasks.excluded[0] = t->subject.inner;
 		sink_anew(sink);
 	}
 	int r = roll_list(&t->tasks.roll, t->tasks.dir);
