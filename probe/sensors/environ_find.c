@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
@@ -30,25 +29,20 @@ struct mapping {
 	char path[PATH_MAX]; /* empty: no file */
 };
 
-/* The line at *text, which moves on to the next. False: none is left. */
+/* "START-END PERMISSIONS OFFSET DEVICE INODE   PATH" at *text, which moves on to the next line.
+ * False: none is left. */
 static bool next_mapping(const char **text, struct mapping *ret)
 {
 	char line[PATH_MAX + 128];
-	while (**text) {
-		size_t len = strcspn(*text, "\n");
-		size_t kept = len < sizeof(line) ? len : sizeof(line) - 1;
-		memcpy(line, *text, kept); /* sscanf measures all it is given */
-		line[kept] = '\0';
-		*text += len + ((*text)[len] == '\n');
-		int path = 0;
-		int n = sscanf(line, "%" SCNx64 "-%*x %*s %" SCNx64 " %*s %*s %n", &ret->start,
-			       &ret->offset, &path);
-		if (n != 2 || path == 0)
-			continue;
-		snprintf(ret->path, sizeof(ret->path), "%s", line + path);
-		return true;
-	}
-	return false;
+	if (!**text)
+		return false;
+	size_t len = strcspn(*text, "\n");
+	snprintf(line, sizeof(line), "%.*s", (int)len, *text);
+	*text += len + ((*text)[len] == '\n');
+	ret->start = strtoull(line, NULL, 16);
+	ret->offset = strtoull(text_word(line, 2), NULL, 16);
+	snprintf(ret->path, sizeof(ret->path), "%s", text_word(line, 5));
+	return true;
 }
 
 static bool is_libc(const char *path)

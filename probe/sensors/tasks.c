@@ -10,6 +10,7 @@
 #include "probe/sensor.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/fd.h"
+#include "sandbox/base/text.h"
 
 #define STAT_LEN_MAX 1024
 
@@ -33,6 +34,14 @@ struct look {
 	int steps; /* left to settle in */
 };
 
+static bool number_at(const char *text, size_t word, unsigned long long *ret)
+{
+	const char *at = text_word(text, word);
+	char *end;
+	*ret = strtoull(at, &end, 10);
+	return end > at;
+}
+
 int task_stat_parse(const char *text, struct task_stat *ret)
 {
 	/* The name may hold anything, brackets too: what follows it holds none. */
@@ -40,18 +49,22 @@ int task_stat_parse(const char *text, struct task_stat *ret)
 	const char *close = strrchr(text, ')');
 	if (!open || !close || close < open)
 		return -EINVAL;
-	struct task_stat stat = { 0 };
+	const char *rest = close + 1;
+	unsigned long long ppid;
+	unsigned long long flags;
+	unsigned long long start;
+	if (!number_at(rest, 1, &ppid) || !number_at(rest, 6, &flags) || !number_at(rest, 19, &start))
+		return -EINVAL;
+	struct task_stat stat = {
+		.state = *text_word(rest, 0),
+		.ppid = (int)ppid,
+		.flags = (unsigned int)flags,
+		.start = start,
+	};
 	size_t len = (size_t)(close - open) - 1;
 	if (len >= sizeof(stat.comm))
 		len = sizeof(stat.comm) - 1;
 	memcpy(stat.comm, open + 1, len);
-	unsigned long long start;
-	int n = sscanf(close + 1,
-		       " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-		       &stat.state, &stat.ppid, &stat.flags, &start);
-	if (n != 4)
-		return -EINVAL;
-	stat.start = start;
 	*ret = stat;
 	return 0;
 }
@@ -123,7 +136,7 @@ static bool is_excluded(const struct tasks *t, int number)
 static int came(void *with, int number, void **ret)
 {
 	struct look *look = with;
-	struct task_stat stat;
+	struct task_stat stat = { 0 };
 	if (is_excluded(look->tasks, number))
 		return 0;
 	int r = read_settled(look, number, &stat);
@@ -156,7 +169,7 @@ static int again(void *with, int number, void **thing)
 {
 	struct look *look = with;
 	struct task *task = *thing;
-	struct task_stat stat;
+	struct task_stat stat = { 0 };
 	if (is_excluded(look->tasks, number)) {
 		int forgotten =
 			sink_offer(look->sink, &(struct offer){ .id = task->id, .quiet = true });

@@ -126,6 +126,16 @@ char *text_utf8(const char *text, bool *ret_clean)
 	return out;
 }
 
+const char *text_word(const char *text, size_t n)
+{
+	text += strspn(text, " ");
+	for (; n; n--) {
+		text += strcspn(text, " ");
+		text += strspn(text, " ");
+	}
+	return text;
+}
+
 int strv_adopt(struct strv *v, char *text)
 {
 	if (!text)

@@ -19,6 +19,9 @@ size_t text_char(const char *text, uint32_t *ret);
  * no memory. */
 char *text_utf8(const char *text, bool *ret_clean);
 
+/* The nth word (from 0) of words parted by spaces, and all behind it; "" when there are fewer. */
+const char *text_word(const char *text, size_t n);
+
 /* Strings owned as a NULL-terminated vector. */
 struct strv {
 	char **at; /* NULL or terminated */

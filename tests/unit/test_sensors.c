@@ -90,6 +90,11 @@ static char *look(struct scene *s, int by, bool full, bool values)
 
 /* ---- deeds of the puppet ---- */
 
+static int number(const char *text)
+{
+	return (int)strtol(text, NULL, 0);
+}
+
 static void do_setenv(const char *arg)
 {
 	char *text = strdup(arg);
@@ -119,7 +124,7 @@ static void do_putenv(const char *arg)
 
 static void do_edit_in_place(const char *arg)
 {
-	strcpy(raw_text, arg);
+	snprintf(raw_text, sizeof(raw_text), "%s", arg);
 }
 
 /* A vector as no setenv() leaves one. */
@@ -134,7 +139,7 @@ static void do_raw_environ(const char *arg)
 static void do_many(const char *arg)
 {
 	char name[32];
-	for (int i = 0; i < atoi(arg); i++) {
+	for (int i = 0; i < number(arg); i++) {
 		snprintf(name, sizeof(name), "MANY_%d", i);
 		setenv(name, "value", 1);
 	}
@@ -178,7 +183,7 @@ static void do_umask(const char *arg)
 
 static void do_ignore_signal(const char *arg)
 {
-	signal(atoi(arg), SIG_IGN);
+	signal(number(arg), SIG_IGN);
 }
 
 static void nothing_on_signal(int number)
@@ -188,19 +193,19 @@ static void nothing_on_signal(int number)
 
 static void do_catch_signal(const char *arg)
 {
-	signal(atoi(arg), nothing_on_signal);
+	signal(number(arg), nothing_on_signal);
 }
 
 static void do_default_signal(const char *arg)
 {
-	signal(atoi(arg), SIG_DFL);
+	signal(number(arg), SIG_DFL);
 }
 
 static void do_block_signal(const char *arg)
 {
 	sigset_t set;
 	sigemptyset(&set);
-	sigaddset(&set, atoi(arg));
+	sigaddset(&set, number(arg));
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
@@ -208,13 +213,13 @@ static void do_limit_files(const char *arg)
 {
 	struct rlimit limit;
 	getrlimit(RLIMIT_NOFILE, &limit);
-	limit.rlim_cur = (rlim_t)atoi(arg);
+	limit.rlim_cur = (rlim_t)number(arg);
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static void do_nice(const char *arg)
 {
-	setpriority(PRIO_PROCESS, 0, atoi(arg));
+	setpriority(PRIO_PROCESS, 0, number(arg));
 }
 
 static void do_personality(const char *arg)
@@ -249,12 +254,8 @@ static void keep_as(int fd, int number)
 /* "200 FLAGS PATH" */
 static void do_open(const char *arg)
 {
-	int number;
-	int flags;
-	char path[128];
-	if (sscanf(arg, "%d %i %127s", &number, &flags, path) != 3)
-		abort();
-	keep_as(open(path, flags | O_CLOEXEC, 0600), number);
+	int flags = number(text_word(arg, 1));
+	keep_as(open(text_word(arg, 2), flags | O_CLOEXEC, 0600), number(arg));
 }
 
 static void do_rename(const char *arg)
@@ -267,31 +268,31 @@ static void do_rename(const char *arg)
 /* One of each kind without a path, from this number on. */
 static void do_kinds(const char *arg)
 {
-	int number = atoi(arg);
+	int fd = number(arg);
 	int ends[2];
 	if (pipe2(ends, O_CLOEXEC))
 		abort();
-	keep_as(ends[0], number++);
-	keep_as(ends[1], number++);
-	keep_as(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), number++);
-	keep_as(eventfd(0, EFD_CLOEXEC), number++);
-	keep_as(epoll_create1(EPOLL_CLOEXEC), number++);
-	keep_as(memfd_create("mine", MFD_CLOEXEC), number++);
+	keep_as(ends[0], fd++);
+	keep_as(ends[1], fd++);
+	keep_as(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), fd++);
+	keep_as(eventfd(0, EFD_CLOEXEC), fd++);
+	keep_as(epoll_create1(EPOLL_CLOEXEC), fd++);
+	keep_as(memfd_create("mine", MFD_CLOEXEC), fd++);
 }
 
 static void do_eventfd(const char *arg)
 {
-	keep_as(eventfd(0, EFD_CLOEXEC), atoi(arg));
+	keep_as(eventfd(0, EFD_CLOEXEC), number(arg));
 }
 
 static void do_close(const char *arg)
 {
-	close(atoi(arg));
+	close(number(arg));
 }
 
 static void do_close_from(const char *arg)
 {
-	close_range((unsigned int)atoi(arg), ~0U, 0);
+	close_range((unsigned int)number(arg), ~0U, 0);
 }
 
 static pthread_t thread;

@@ -18,21 +18,22 @@
 
 static const struct {
 	const char *text, *comm;
-	char state;
-	int ppid;
-	unsigned int flags;
 	unsigned long long start;
+	unsigned int flags;
+	int ppid;
 	int r;
+	char state;
 } parses[] = {
-	{ "12 (sleep) S 1" TAIL "777 1 2 3\n", "sleep", 'S', 1, 4194304, 777, 0 },
-	{ "12 (a) b (c) R 99" TAIL "18446744073709551615 1\n", "a) b (c", 'R', 99, 4194304,
-	  18446744073709551615ULL, 0 },
-	{ "12 () Z 1" TAIL "1\n", "", 'Z', 1, 4194304, 1, 0 },
-	{ "12 (S 1 1) Z 5" TAIL "1\n", "S 1 1", 'Z', 5, 4194304, 1, 0 },
-	{ "12 (cut) S 1 1 1 0", NULL, 0, 0, 0, 0, -EINVAL },
-	{ "12 no brackets", NULL, 0, 0, 0, 0, -EINVAL },
-	{ "12 )(", NULL, 0, 0, 0, 0, -EINVAL },
-	{ "", NULL, 0, 0, 0, 0, -EINVAL },
+	{ "12 (sleep) S 1" TAIL "777 1 2 3\n", "sleep", 777, 4194304, 1, 0, 'S' },
+	{ "12 (a) b (c) R 99" TAIL "18446744073709551615 1\n", "a) b (c", UINT64_MAX, 4194304, 99,
+	  0, 'R' },
+	{ "12 () Z 1" TAIL "1\n", "", 1, 4194304, 1, 0, 'Z' },
+	{ "12 (S 1 1) Z 5" TAIL "1\n", "S 1 1", 1, 4194304, 5, 0, 'Z' },
+	{ "12 (cut) S 1 1 1 0", NULL, 0, 0, 0, -EINVAL, 0 },
+	{ "12 (words) S a b c d e f g h i j k l m n o p q r s t", NULL, 0, 0, 0, -EINVAL, 0 },
+	{ "12 no brackets", NULL, 0, 0, 0, -EINVAL, 0 },
+	{ "12 )(", NULL, 0, 0, 0, -EINVAL, 0 },
+	{ "", NULL, 0, 0, 0, -EINVAL, 0 },
 };
 
 static void test_parse(void)
@@ -50,7 +51,7 @@ static void test_parse(void)
 	struct task_stat stat;
 	memset(text, 'x', sizeof(text));
 	memcpy(text, "1 (", 3);
-	strcpy(text + 200, ") S 1" TAIL "5\n");
+	snprintf(text + 200, sizeof(text) - 200, ") S 1" TAIL "5\n");
 	tap_ok(task_stat_parse(text, &stat) == 0 && strlen(stat.comm) == TASK_COMM_LEN - 1,
 	       "a name that is too long is cut");
 }
