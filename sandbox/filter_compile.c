@@ -92,7 +92,7 @@ static int refuse_when(scmp_filter_ctx filter, uint32_t action, int number,
 	const cJSON *value;
 	cJSON_ArrayForEach(value, values)
 	{
-		uint32_t datum;
+		uint32_t datum = 0;
 		int r = constant(src, value, &datum, e);
 		if (r < 0)
 			return r;
@@ -112,7 +112,7 @@ static int refuse_when(scmp_filter_ctx filter, uint32_t action, int number,
 static int refuse_row(scmp_filter_ctx filter, const struct json_source *src, const cJSON *row,
 		      struct err *e)
 {
-	uint32_t answer;
+	uint32_t answer = 0;
 	int r = constant(src, cJSON_GetObjectItem(row, "answer"), &answer, e);
 	if (r < 0)
 		return r;
@@ -120,7 +120,7 @@ static int refuse_row(scmp_filter_ctx filter, const struct json_source *src, con
 	const cJSON *name;
 	cJSON_ArrayForEach(name, cJSON_GetObjectItem(row, "names"))
 	{
-		int number;
+		int number = 0;
 		r = call_number(src, name, &number, e);
 		if (r < 0)
 			return r;
@@ -171,7 +171,7 @@ static int check_rows(const struct json_source *src, const char *list, const cha
 		const cJSON *name;
 		cJSON_ArrayForEach(name, cJSON_GetObjectItem(row, "names"))
 		{
-			int number;
+			int number = 0;
 			r = call_number(src, name, &number, e);
 			if (r < 0)
 				return r;
