@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """make: lay the planted suite into a folder, and say what its ledger must hold.
 
-Usage: make.py FOLDER HOME CANARY
+Usage: make.py FOLDER HOME
 FOLDER becomes the project; FOLDER/expected.json is what expected() gives.
 """
 
@@ -12,23 +12,20 @@ import sys
 
 import plants
 
-ANY = {"any": True}  # in expected.json: whatever it is
 
-
-def digest(content):
+def digest_of(content):
     """XXH3-128 by Debian's xxhsum, which is not ours."""
     ran = subprocess.run(["xxhsum", "-H2"], input=content, stdout=subprocess.PIPE, check=True)
     return ran.stdout.split()[0].decode()
 
 
-def value_of(value):
-    if value is plants.ANY:
-        return ANY
-    if value is None or "content" not in value:
-        return value
-    content = value["content"].encode()
-    rest = {key: value[key] for key in value if key != "content"}
-    return {**rest, "size": len(content), "digest": digest(content)}
+def value_of(value, places):
+    """A `before` or `after` of the table as it stands in the ledger."""
+    if isinstance(value, dict):
+        return {name: value_of(member, places) for name, member in value.items()}
+    if isinstance(value, plants.Digest):
+        return digest_of(value.of)
+    return places(value) if isinstance(value, str) else value
 
 
 def path_of(row):
@@ -58,18 +55,17 @@ def expected(row, places):
             "domain": leak.domain,
             "what": leak.what,
             "key": places(leak.key),
+            "key_b64": leak.key_b64,
             "zone": leak.zone,
-            "before": value_of(leak.before),
-            "after": value_of(leak.after),
+            "before": value_of(leak.before, places),
+            "after": value_of(leak.after, places),
             "damage": leak.damage,
         }
 
 
-def places_of(project, home, canary):
+def places_of(project, home):
     def places(text):
-        for name, path in (("PROJECT", project), ("HOME", home), ("CANARY", canary)):
-            text = text.replace("${%s}" % name, path)
-        return text
+        return text.replace("${PROJECT}", project).replace("${HOME}", home)
 
     return places
 
@@ -80,8 +76,8 @@ def write(path, text):
         f.write(text)
 
 
-def make(folder, places, config=None):
-    """The suite in `folder`, with fumehood.json made of `config` and what the plants need."""
+def make(folder, places):
+    """The suite in `folder`, with a fumehood.json that sets what its plants need."""
     os.umask(0o022)
     for row in plants.ROWS:
         write(os.path.join(folder, path_of(row)), places(row.module))
@@ -92,15 +88,15 @@ def make(folder, places, config=None):
     for name, content in plants.SOURCES.items():
         write(os.path.join(folder, name), content)
     write(os.path.join(folder, "pytest.ini"), "[pytest]\n")
-    settings = {"env": {"set": plants.ENV}, **(config or {})}
+    settings = {"version": 1, "env": {"set": plants.ENV}}
     write(os.path.join(folder, "fumehood.json"), json.dumps(settings, indent=2) + "\n")
 
 
 def main():
-    if len(sys.argv) != 4:
+    if len(sys.argv) != 3:
         sys.exit(__doc__)
     project = os.path.realpath(sys.argv[1])
-    places = places_of(project, *sys.argv[2:])
+    places = places_of(project, sys.argv[2])
     make(project, places)
     rows = [leak for row in plants.ROWS for leak in expected(row, places)]
     write(os.path.join(project, "expected.json"), json.dumps(rows, indent=1) + "\n")

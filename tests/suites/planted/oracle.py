@@ -20,14 +20,15 @@ import plants
 HERE = os.path.dirname(os.path.abspath(__file__))
 HOME = os.path.expanduser("~")
 PROJECT = "/tmp/planted"
-CANARY = "/tmp/canary"
-PLACES = make.places_of(PROJECT, HOME, CANARY)
+PLACES = make.places_of(PROJECT, HOME)
 
 # What the plants find in the cell, then the row, whose path is $1.
 SCRIPT = """
-mkdir -p ~/.cache && echo "stay away" >%s && cp -a /mnt/suite %s && cd %s &&
-exec /usr/bin/python3 -m pytest -q -p asker "$1"
-""" % (CANARY, PROJECT, PROJECT)
+for place in /tmp ~; do
+	mkdir $place/fumehood-canary && touch $place/fumehood-canary/keep || exit 1
+done
+mkdir ~/.cache && cp -a /mnt/suite %s && cd %s && exec /usr/bin/python3 -m pytest -q -p asker "$1"
+""" % (PROJECT, PROJECT)
 
 
 def cell_of(row, suite, answers):

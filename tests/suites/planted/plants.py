@@ -6,13 +6,21 @@ process: $PPID is that process; environment, folder, umask, ignored and blocked 
 from it (spawning blocks all of the parent's for a moment).
 
 Each row has its own keys, so that no row depends on another and the suite can run in any order.
-In a text of the table, ${PROJECT}, ${HOME} and ${CANARY} stand for the folders of the run.
+In a text of the table, ${PROJECT} and ${HOME} stand for the folders of the run.
 """
 
+import base64
 from dataclasses import dataclass, field
 from textwrap import dedent
 
-ANY = object()  # before or after: not the same on every machine, or in every order
+ANY = {"any": True}  # a value, or a member of one, that differs from machine to machine
+
+
+@dataclass
+class Digest:
+    """Stands for the XXH3-128 of bytes, until make.py has it computed."""
+
+    of: bytes
 
 
 @dataclass
@@ -27,6 +35,7 @@ class Leak:
     after: object = None
     damage: bool = False
     by: str = None
+    key_b64: str = None  # where the name is no UTF-8
 
 
 @dataclass
@@ -52,11 +61,12 @@ def control(name, body, oracle, **more):
     return plant(name, body, [], oracle, **more)
 
 
-# What stands in `before` and `after`. check.py turns `content` into size and digest.
+# What stands in `before` and `after`.
 
 
 def file(content, mode="0644"):
-    return {"type": "file", "mode": mode, "content": content}
+    content = content.encode()
+    return {"type": "file", "mode": mode, "size": len(content), "digest": Digest(content)}
 
 
 def folder(mode="0755"):
@@ -64,7 +74,35 @@ def folder(mode="0755"):
 
 
 def link(target):
-    return {"type": "link", "target": target}
+    return {"type": "link", "mode": "0777", "target": target}
+
+
+def text(content):
+    """Of a variable."""
+    return {"len": len(content), "digest": Digest(content.encode())}
+
+
+def cwd(path, deleted=False):
+    return {"path": path, "deleted": deleted}
+
+
+def signal_is(action, blocked=False):
+    return {"action": action, "blocked": blocked}
+
+
+def descriptor(target, mode):
+    return {"fd": ANY, "target": target, "mode": mode}
+
+
+def process(comm, argv, state="alive", daemonised=False):
+    line = Digest(b"".join(word.encode() + b"\0" for word in argv)) if argv else None
+    ppid = 1 if daemonised else ANY
+    value = {"pid": ANY, "comm": comm, "ppid": ppid, "state": state}
+    return {**value, "cmdline": line, "daemonised": daemonised}
+
+
+def thread(comm):
+    return {"tid": ANY, "comm": comm}
 
 
 # Leaks in files
@@ -187,7 +225,14 @@ FILE_PLANTS = [
         with open(b"/tmp/report-\\xff\\n.txt", "w") as f:
             f.write("odd\\n")
         """,
-        [created("/tmp/report-\ufffd\n.txt", "tmp", file("odd\n"))],
+        [
+            created(
+                "/tmp/report-\ufffd\n.txt",
+                "tmp",
+                file("odd\n"),
+                key_b64=base64.b64encode(b"/tmp/report-\xff\n.txt").decode(),
+            )
+        ],
         "find /tmp -name 'report-*' | grep -q .",
     ),
     plant(
@@ -320,7 +365,11 @@ FILE_PLANTS = [
 
         os.setxattr("data/tagged.txt", "user.reviewed", b"yes")
         """,
-        [changed("xattrs", "tagged.txt", ANY, ANY)],
+        [
+            changed(
+                "xattrs", "tagged.txt", file("tagged\n"), {**file("tagged\n"), "xattrs": Digest(b"user.reviewed\0yes")}
+            )
+        ],
         "getfattr --only-values -n user.reviewed data/tagged.txt | grep -q yes",
     ),
     plant(
@@ -339,10 +388,31 @@ FILE_PLANTS = [
         """
         import os
 
-        os.remove("${CANARY}")
+        os.remove("/tmp/fumehood-canary/keep")
         """,
-        [Leak("files", "deleted", "${CANARY}", "tmp", ANY, None, True)],
-        "test ! -e ${CANARY}",
+        [Leak("files", "deleted", "/tmp/fumehood-canary/keep", "tmp", file(""), None, True)],
+        "test ! -e /tmp/fumehood-canary/keep",
+    ),
+    plant(
+        "change_canary",
+        """
+        import os
+
+        with open(os.path.expanduser("~/fumehood-canary/keep"), "w") as f:
+            f.write("taken\n")
+        """,
+        [
+            Leak(
+                "files",
+                "content",
+                "${HOME}/fumehood-canary/keep",
+                "home",
+                file(""),
+                file("taken\n"),
+                True,
+            )
+        ],
+        "grep -q taken ~/fumehood-canary/keep",
     ),
     plant(
         "delete_source",
@@ -499,7 +569,7 @@ ENV_PLANTS = [
 
         os.environ["PLANTED_SET"] = "1"
         """,
-        [Leak("env", "added", "PLANTED_SET", after=ANY)],
+        [Leak("env", "added", "PLANTED_SET", after=text("1"))],
         'test "$PLANTED_SET" = 1',
     ),
     plant(
@@ -509,7 +579,7 @@ ENV_PLANTS = [
 
         os.environ["PLANTED_CHANGED"] = "after"
         """,
-        [Leak("env", "changed", "PLANTED_CHANGED", before=ANY, after=ANY)],
+        [Leak("env", "changed", "PLANTED_CHANGED", before=text("before"), after=text("after"))],
         'test "$PLANTED_CHANGED" = after',
     ),
     plant(
@@ -519,7 +589,7 @@ ENV_PLANTS = [
 
         del os.environ["PLANTED_REMOVED"]
         """,
-        [Leak("env", "removed", "PLANTED_REMOVED", before=ANY)],
+        [Leak("env", "removed", "PLANTED_REMOVED", before=text("before"))],
         'test -z "${PLANTED_REMOVED+set}"',
     ),
     plant(
@@ -529,17 +599,20 @@ ENV_PLANTS = [
 
         ctypes.CDLL(None).setenv(b"PLANTED_BY_C", b"1", 1)
         """,
-        [Leak("env", "added", "PLANTED_BY_C", after=ANY)],
+        [Leak("env", "added", "PLANTED_BY_C", after=text("1"))],
         'test "$PLANTED_BY_C" = 1',
     ),
     plant(
         "env_removed_by_c",
         """
         import ctypes
+        import os
 
         ctypes.CDLL(None).unsetenv(b"PLANTED_REMOVED_BY_C")
+        # Python's copy forgets it, too: else whoever restores os.environ puts it back.
+        del os.environ._data[b"PLANTED_REMOVED_BY_C"]
         """,
-        [Leak("env", "removed", "PLANTED_REMOVED_BY_C", before=ANY)],
+        [Leak("env", "removed", "PLANTED_REMOVED_BY_C", before=text("before"))],
         'test -z "${PLANTED_REMOVED_BY_C+set}"',
     ),
 ]
@@ -559,7 +632,9 @@ PROCESS_PLANTS = [
         def test_puts_back():
             os.chdir("${PROJECT}")
         """,
-        [Leak("process", "changed", "cwd", before=ANY, after=ANY, by="test_leaves")],
+        [
+            Leak("process", "changed", "cwd", None, cwd("${PROJECT}"), cwd("/usr"), by="test_leaves"),
+        ],
         'test "$(readlink /proc/$PPID/cwd)" = /usr',
         select="test_leaves",
         cleans={"test_puts_back": "test_leaves"},
@@ -579,7 +654,16 @@ PROCESS_PLANTS = [
         def test_puts_back():
             os.chdir("${PROJECT}")
         """,
-        [Leak("process", "changed", "cwd", before=ANY, after=ANY, by="test_leaves")],
+        [
+            Leak(
+                "process",
+                "changed",
+                "cwd",
+                before=cwd("${PROJECT}"),
+                after=cwd("/tmp/short_lived", deleted=True),
+                by="test_leaves",
+            )
+        ],
         "readlink /proc/$PPID/cwd | grep -q '(deleted)'",
         select="test_leaves",
         cleans={"test_puts_back": "test_leaves"},
@@ -597,7 +681,16 @@ PROCESS_PLANTS = [
         def test_puts_back():
             os.umask(0o022)
         """,
-        [Leak("process", "changed", "umask", before=ANY, after=ANY, by="test_leaves")],
+        [
+            Leak(
+                "process",
+                "changed",
+                "umask",
+                before={"umask": "0022"},
+                after={"umask": "0077"},
+                by="test_leaves",
+            )
+        ],
         'test "$(umask)" = 0077',
         select="test_leaves",
         cleans={"test_puts_back": "test_leaves"},
@@ -609,7 +702,11 @@ PROCESS_PLANTS = [
 
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
         """,
-        [Leak("process", "changed", "SIGUSR1", before=ANY, after=ANY)],
+        [
+            Leak(
+                "process", "changed", "SIGUSR1", before=signal_is("default"), after=signal_is("ignored")
+            )
+        ],
         "test $((0x$(awk '/^SigIgn/ { print $2 }' /proc/self/status) & 0x200)) -ne 0",
     ),
     plant(
@@ -619,7 +716,11 @@ PROCESS_PLANTS = [
 
         signal.signal(signal.SIGUSR2, lambda *_: None)
         """,
-        [Leak("process", "changed", "SIGUSR2", before=ANY, after=ANY)],
+        [
+            Leak(
+                "process", "changed", "SIGUSR2", before=signal_is("default"), after=signal_is("caught")
+            )
+        ],
         "test $((0x$(awk '/^SigCgt/ { print $2 }' /proc/$PPID/status) & 0x800)) -ne 0",
     ),
     plant(
@@ -629,7 +730,11 @@ PROCESS_PLANTS = [
 
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGURG})
         """,
-        [Leak("process", "changed", "SIGURG", before=ANY, after=ANY)],
+        [
+            Leak(
+                "process", "changed", "SIGURG", before=signal_is("default"), after=signal_is("default", blocked=True)
+            )
+        ],
         "test $((0x$(awk '/^SigBlk/ { print $2 }' /proc/self/status) & 0x400000)) -ne 0",
     ),
     plant(
@@ -640,7 +745,7 @@ PROCESS_PLANTS = [
         _, hard = resource.getrlimit(resource.RLIMIT_MSGQUEUE)
         resource.setrlimit(resource.RLIMIT_MSGQUEUE, (4096, hard))
         """,
-        [Leak("process", "changed", "rlimit msgqueue", before=ANY, after=ANY)],
+        [Leak("process", "changed", "rlimit MSGQUEUE", before=ANY, after={"soft": 4096, "hard": ANY})],
         'test "$(prlimit --pid $PPID --msgqueue -o SOFT --noheadings)" = 4096',
     ),
     plant(
@@ -651,7 +756,7 @@ PROCESS_PLANTS = [
         os.nice(1)
         """,
         [Leak("process", "changed", "nice", before=ANY, after=ANY)],
-        'test "$(ps -o nice= -p $PPID)" -eq 1',
+        'test "$(ps -o nice= -p $PPID)" -gt "$(ps -o nice= -p 1)"',
     ),
 ]
 
@@ -665,7 +770,7 @@ DESCRIPTOR_PLANTS = [
         def test_descriptor_file():
             kept.append(open("/etc/hostname"))
         """,
-        [Leak("descriptors", "opened", "/etc/hostname", after=ANY)],
+        [Leak("descriptors", "opened", "/etc/hostname", after=descriptor("/etc/hostname", "r"))],
         "ls -l /proc/$PPID/fd | grep -q /etc/hostname",
     ),
     plant(
@@ -678,8 +783,8 @@ DESCRIPTOR_PLANTS = [
             os.pipe()
         """,
         [
-            Leak("descriptors", "opened", "pipe", after=ANY),
-            Leak("descriptors", "opened", "pipe", after=ANY),
+            Leak("descriptors", "opened", "pipe", after=descriptor("pipe", "r")),
+            Leak("descriptors", "opened", "pipe", after=descriptor("pipe", "w")),
         ],
         "ls -l /proc/$PPID/fd | grep -q pipe:",
     ),
@@ -694,7 +799,7 @@ DESCRIPTOR_PLANTS = [
         def test_descriptor_socket():
             kept.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         """,
-        [Leak("descriptors", "opened", "socket", after=ANY)],
+        [Leak("descriptors", "opened", "socket", after=descriptor("socket", "rw"))],
         "ls -l /proc/$PPID/fd | grep -q socket:",
     ),
 ]
@@ -711,7 +816,7 @@ PROCESS_LIFE_PLANTS = [
         def test_child():
             kept.append(subprocess.Popen(["sleep", "1001"]))
         """,
-        [Leak("processes", "started", "sleep 1001", after=ANY)],
+        [Leak("processes", "started", "sleep", after=process("sleep", ["sleep", "1001"]))],
         'test "$(ps -o ppid= -C sleep)" -eq $PPID',
     ),
     plant(
@@ -733,7 +838,14 @@ PROCESS_LIFE_PLANTS = [
             os.read(ready, 1)
             os.close(ready)
         """,
-        [Leak("processes", "started", "sleep 1002", after=ANY)],
+        [
+            Leak(
+                "processes",
+                "started",
+                "sleep",
+                after=process("sleep", ["sleep", "1002"], daemonised=True),
+            )
+        ],
         'test "$(ps -o ppid= -C sleep)" -eq 1',
     ),
     plant(
@@ -749,7 +861,7 @@ PROCESS_LIFE_PLANTS = [
             kept.append(subprocess.Popen(["true"]))
             os.waitid(os.P_PID, kept[0].pid, os.WEXITED | os.WNOWAIT)
         """,
-        [Leak("processes", "started", "true", after=ANY)],
+        [Leak("processes", "started", "true", after=process("true", None, state="zombie"))],
         "ps --ppid $PPID -o stat= | grep -q Z",
     ),
     plant(
@@ -761,7 +873,7 @@ PROCESS_LIFE_PLANTS = [
         def test_thread():
             threading.Thread(target=threading.Event().wait, daemon=True).start()
         """,
-        [Leak("threads", "started", "python3", after=ANY)],
+        [Leak("threads", "started", "python3", after=thread("python3"))],
         'test "$(ls /proc/$PPID/task | wc -l)" -gt 1',
     ),
     plant(
@@ -782,7 +894,7 @@ PROCESS_LIFE_PLANTS = [
             threading.Thread(target=body, daemon=True).start()
             named.wait()
         """,
-        [Leak("threads", "started", "uploader", after=ANY)],
+        [Leak("threads", "started", "uploader", after=thread("uploader"))],
         "cat /proc/$PPID/task/*/comm | grep -q uploader",
     ),
 ]
