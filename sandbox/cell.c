@@ -22,6 +22,7 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -42,12 +43,14 @@
 #include "sandbox/userns.h"
 #include "sandbox/warden.h"
 
-/* clone3 alone has CLONE_NEWTIME and CLONE_CLEAR_SIGHAND. Where a filter hides it (ENOSYS), the
- * older clone would not be let through with these flags either. */
+#define MOUNTINFO_LEN_MAX (16 << 20)
+
+/* clone3 alone has CLONE_NEWTIME. Where a filter hides it (ENOSYS), the older clone would not be let
+ * through with these flags either. */
 static int start_warden(const struct warden_setup *setup, struct cell *cell, struct err *e)
 {
 	struct clone_args args = {
-		.flags = namespaces_flags(setup->spec) | CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
+		.flags = namespaces_flags(setup->spec) | CLONE_PIDFD,
 		.pidfd = (uintptr_t)&cell->pidfd,
 		.exit_signal = SIGCHLD,
 	};
@@ -75,7 +78,7 @@ static int start_warden(const struct warden_setup *setup, struct cell *cell, str
 static void close_all(int *fds, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		close(fds[i]);
+		fd_close_at(&fds[i]);
 }
 
 static int take_places(struct layout *layout, uint64_t made, int *fds, size_t fds_len,
@@ -148,8 +151,11 @@ static int expect_ready(const struct cell_spec *spec, struct layout *layout,
 
 static int start(const struct cell_spec *spec, struct cell *cell, struct err *e)
 {
+	cleanup_free char *mountinfo = NULL;
 	cleanup(layout_done) struct layout layout = LAYOUT_NULL;
-	int r = layout_make(spec, &layout, e);
+	int r = fd_load(AT_FDCWD, "/proc/self/mountinfo", MOUNTINFO_LEN_MAX, &mountinfo, NULL, e);
+	if (!r)
+		r = layout_make(spec, mountinfo, &layout, e);
 	if (r < 0)
 		return r;
 	int ends[2];

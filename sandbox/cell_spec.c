@@ -1,6 +1,7 @@
 #include "sandbox/cell_spec.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "sandbox/base/cleanup.h"
@@ -39,6 +40,13 @@ static bool name_clean(const char *name)
 	return path_clean(path);
 }
 
+static int too_long(struct err *e, const char *what, size_t len)
+{
+	err_set(e, ENAMETOOLONG, "the %s is a path of %zu bytes: the kernel takes %d", what, len,
+		PATH_MAX - 1);
+	return err_status(e, STATUS_USAGE);
+}
+
 static int usage(struct err *e, const char *what, const char *path, const char *why)
 {
 	err_set(e, EINVAL, "the %s %s %s", what, path, why);
@@ -52,6 +60,8 @@ static int check_project(const struct cell_spec *spec, struct err *e)
 	if (!spec->project || !path_clean(spec->project))
 		return usage(e, "project", spec->project ? spec->project : "(none)",
 			     "is no absolute path");
+	if (strlen(spec->project) >= PATH_MAX)
+		return too_long(e, "project", strlen(spec->project));
 	if (strcmp(spec->project, "/") == 0)
 		return usage(e, "project", "/", "is the whole machine");
 	if (spec->home && path_below(spec->home, spec->project)) {
@@ -76,6 +86,8 @@ static int check_paths(const struct cell_spec *spec, struct err *e)
 	if (!spec->cwd || !path_clean(spec->cwd))
 		return usage(e, "working directory", spec->cwd ? spec->cwd : "(none)",
 			     "is no absolute path");
+	if (strlen(spec->cwd) >= PATH_MAX)
+		return too_long(e, "working directory", strlen(spec->cwd));
 	if (spec->git_dir && !path_clean(spec->git_dir))
 		return usage(e, "git dir", spec->git_dir, "is no absolute path");
 	for (size_t i = 0; i < spec->binds_len; i++) {

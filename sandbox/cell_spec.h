@@ -29,9 +29,11 @@ struct cell_file {
 	size_t len;
 };
 
-#define CELL_RUN_DIR   "/run/fumehood"        /* ours, in the cell; not part of any fingerprint */
-#define CELL_SOCKET    CELL_RUN_DIR "/socket" /* where adapters connect */
-#define CELL_DROP_DIR  CELL_RUN_DIR "/drop"   /* 1777: long messages, named in packets as `file` */
+#define CELL_RUN_DIR  "/run/fumehood"        /* ours, in the cell; not part of any fingerprint */
+#define CELL_SOCKET   CELL_RUN_DIR "/socket" /* where adapters connect */
+#define CELL_DROP_DIR CELL_RUN_DIR "/drop"   /* 1777: long messages, named in packets as `file` */
+/* A folder with a file in it, in each private place: who deletes it would have deleted yours. */
+#define CELL_CANARY    "fumehood-canary"
 #define CELL_HOSTNAME  "fumehood"
 #define CELL_TREES_MAX 48 /* overlays in one cell */
 

@@ -3,20 +3,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
-#include "sandbox/base/fd.h"
 #include "sandbox/base/text.h"
 #include "sandbox/mountinfo.h"
 
-#define MOUNTINFO_LEN_MAX (16 << 20)
-
-/* Folders below / over which root gets no overlay: kernel's own, what boots the host, ours. */
+/* Over these root gets no overlay: they are the kernel's, or what the host boots. */
 static const char *const no_overlay[] = { "/proc", "/sys", "/dev", "/boot" };
 
 struct plan {
@@ -144,8 +140,7 @@ static int add_tree(const struct plan *plan, const char *path, struct err *e)
 			return err_set(e, E2BIG,
 				       "%s: mounts below it split it into more than %d trees", path,
 				       CELL_TREES_MAX);
-		l->skipped_len++;
-		return 0;
+		return 0; /* it stays read-only: a write there is refused, not lost */
 	}
 	char dir[LAYOUT_DIR_LEN];
 	snprintf(dir, sizeof(dir), "upper/%zu", l->overlays_len++);
@@ -183,14 +178,11 @@ static int by_order(const void *a, const void *b)
 	return x_len < y_len ? -1 : x_len > y_len;
 }
 
-int layout_make(const struct cell_spec *spec, struct layout *ret, struct err *e)
+int layout_make(const struct cell_spec *spec, const char *mountinfo, struct layout *ret,
+		struct err *e)
 {
-	cleanup_free char *text = NULL;
-	int r = fd_load(AT_FDCWD, "/proc/self/mountinfo", MOUNTINFO_LEN_MAX, &text, NULL, e);
-	if (r < 0)
-		return r;
 	cleanup(strv_done) struct strv mounts = STRV_NULL;
-	r = mountinfo_parse(text, &mounts, e);
+	int r = mountinfo_parse(mountinfo, &mounts, e);
 	if (r < 0)
 		return r;
 	cleanup(layout_done) struct layout l = LAYOUT_NULL;

@@ -27,9 +27,11 @@ struct layout {
 	struct layout_place places[CELL_TREES_MAX + CELL_PRIVATE_MAX];
 	size_t len;
 	size_t overlays_len;
-	size_t skipped_len; /* trees left read-only, because more overlays than the bound were due */
 };
 #define LAYOUT_NULL ((struct layout){ 0 })
 
-int layout_make(const struct cell_spec *spec, struct layout *ret, struct err *e);
+/* mountinfo: the text of /proc/self/mountinfo. More trees of root than CELL_TREES_MAX stay read-only;
+ * a project that mounts split into more is an error. */
+int layout_make(const struct cell_spec *spec, const char *mountinfo, struct layout *ret,
+		struct err *e);
 void layout_done(struct layout *layout);

@@ -136,6 +136,31 @@ static int make_scratch_folders(const struct cell_spec *spec, int scratch, struc
 	return 0;
 }
 
+static int make_canary(int scratch, const char *place, struct err *e)
+{
+	char path[128];
+	snprintf(path, sizeof(path), "%s/" CELL_CANARY, place);
+	if (mkdirat(scratch, path, 0755) < 0)
+		return err_sys(e, "make %s", path);
+	snprintf(path, sizeof(path), "%s/" CELL_CANARY "/keep", place);
+	if (mknodat(scratch, path, S_IFREG | 0644, 0) < 0)
+		return err_sys(e, "make %s", path);
+	return 0;
+}
+
+static int make_canaries(const struct cell_spec *spec, int scratch, struct err *e)
+{
+	char runtime[64];
+	snprintf(runtime, sizeof(runtime), "run/user/%u", spec->uid);
+	const char *const places[] = { "tmp", "var-tmp", "shm", "run", runtime, "home", "cache" };
+	for (size_t i = 0; i < countof(places); i++) {
+		int r = make_canary(scratch, places[i], e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 static int make_files(const struct cell_spec *spec, int scratch, struct err *e)
 {
 	if (!spec->files_len)
@@ -178,6 +203,8 @@ static int make_scratch(const struct cell_spec *spec, struct mounts *m, struct e
 	if (m->scratch < 0)
 		return err_sys(e, "open the scratch");
 	r = make_scratch_folders(spec, m->scratch, e);
+	if (!r && !spec->no_canary)
+		r = make_canaries(spec, m->scratch, e);
 	return r < 0 ? r : make_files(spec, m->scratch, e);
 }
 

@@ -118,6 +118,14 @@ static void wipe_arguments(void)
 		memset(from, 0, (size_t)(to - from));
 }
 
+/* CLONE_CLEAR_SIGHAND would leave those alone that the caller ignores; with SIGCHLD among them
+ * nothing could be waited for. The command inherits the defaults. */
+static void reset_signals(void)
+{
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_DFL);
+}
+
 static int stand_alone(struct warden *w, struct err *e)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -126,6 +134,7 @@ static int stand_alone(struct warden *w, struct err *e)
 	if (r < 0)
 		return r;
 	umask(0);
+	reset_signals();
 	sigset_t child;
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
@@ -351,7 +360,6 @@ static bool read_survivor(int proc, const char *name, struct cell_survivor *ret)
 static void list_survivors(struct warden *w)
 {
 	w->event.survivors_len = 0;
-	lseek(w->mounts.proc, 0, SEEK_SET);
 	int fd = openat(w->mounts.proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	if (!dir) {

@@ -1,7 +1,7 @@
 /*
- * cell_run: start one command in a cell and print what came of it, as one line
- * of JSON after the command's own output. For the shell tests, and for a look
- * at a cell by hand.
+ * cell_run: start one command in a cell and write what came of it as one line
+ * of JSON, to stdout or to --out FILE. For the shell tests, and for a look at a
+ * cell by hand.
  *
  * Usage: cell_run [OPTION...] -- COMMAND...
  */
@@ -33,6 +33,7 @@ struct options {
 	struct cell_file files[LIST_MAX];
 	struct strv env;
 	char cwd[PATH_MAX];
+	const char *out;
 	unsigned int repeat;
 	int stop_signal; /* sent once, when the command has run for stop_ms */
 	int stop_ms;
@@ -98,6 +99,7 @@ enum {
 	OPT_REPEAT,
 	OPT_STOP,
 	OPT_HOLD,
+	OPT_OUT,
 };
 
 static const struct option longs[] = {
@@ -120,6 +122,7 @@ static const struct option longs[] = {
 	{ "repeat", required_argument, NULL, OPT_REPEAT }, /* so many launches; prints times */
 	{ "stop", required_argument, NULL, OPT_STOP },     /* SIGNAL=MS */
 	{ "hold-ms", required_argument, NULL, OPT_HOLD },
+	{ "out", required_argument, NULL, OPT_OUT },
 	{ 0 },
 };
 
@@ -203,6 +206,9 @@ static void set_option(struct options *o, int option, char *arg)
 			die("too many of these");
 		o->hidden[s->hidden_len++] = arg;
 		break;
+	case OPT_OUT:
+		o->out = arg;
+		break;
 	case OPT_ENV:
 		strv_add(&o->env, arg);
 		break;
@@ -250,7 +256,8 @@ static void add_view(cJSON *out, const struct cell_view *view)
 	cJSON_AddStringToObject(out, "fanotify", view->fanotify >= 0 ? "" : view->why_no_fanotify);
 }
 
-static void print_result(const struct cell *cell, const struct cell_event *ev)
+static int write_result(const struct options *o, const struct cell *cell,
+			const struct cell_event *ev, struct err *e)
 {
 	int status = ev->wait_status;
 	cleanup_json cJSON *out = cJSON_CreateObject();
@@ -268,8 +275,14 @@ static void print_result(const struct cell *cell, const struct cell_event *ev)
 	add_isolation(out, &cell->isolation);
 	add_view(out, &cell->view);
 	cleanup_free char *line = json_line(out);
-	printf("%s\n", line);
-	fflush(stdout);
+	FILE *to = o->out ? fopen(o->out, "we") : stdout;
+	if (!to)
+		return err_sys(e, "open %s", o->out);
+	fprintf(to, "%s\n", line);
+	fflush(to);
+	if (o->out)
+		fclose(to);
+	return 0;
 }
 
 static int run_once(const struct options *o, struct err *e)
@@ -288,7 +301,9 @@ static int run_once(const struct options *o, struct err *e)
 		r = cell_read(&cell, &event, e);
 	if (r < 0)
 		return r;
-	print_result(&cell, &event);
+	r = write_result(o, &cell, &event, e);
+	if (r < 0)
+		return r;
 	if (o->hold_ms)
 		poll(NULL, 0, o->hold_ms);
 	return event.kind == CELL_GONE ? 0 : cell_release(&cell, e);
