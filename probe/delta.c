@@ -140,6 +140,25 @@ int delta_list_append(struct delta_list *list, struct delta_list *later)
 	return r;
 }
 
+int delta_list_undone(struct delta_list *list, const struct delta_list *later)
+{
+	cleanup(index_done) struct index index = { MAP_NULL(NULL), BUF_NULL };
+	int r = 0;
+	for (size_t i = 0; !r && later->len && i < list->len; i++)
+		r = note(&index, &list->at[i]);
+	for (size_t i = 0; !r && i < later->len; i++) {
+		if (!later->at[i].restored)
+			continue;
+		r = name(&index, &later->at[i]);
+		struct delta *d = r ? NULL : map_get(&index.by_name, index.name.at);
+		if (d) {
+			d->kind = DELTA_TOUCH;
+			d->damage = false;
+		}
+	}
+	return r;
+}
+
 void delta_done(struct delta *d)
 {
 	free(d->id);

@@ -49,5 +49,8 @@ int delta_list_adopt(struct delta_list *list, struct delta *d);
 /* Goes on from an earlier list: of what stands in both, `before` is the earlier one's and `after`
  * the later one's; what then is as it was becomes a touch. Empties later. 0 or -ENOMEM. */
 int delta_list_append(struct delta_list *list, struct delta_list *later);
+/* What somebody else then put back as it stood before the order did not outlive its time: those
+ * of list become touches. later stays as it is. 0 or -ENOMEM. */
+int delta_list_undone(struct delta_list *list, const struct delta_list *later);
 void delta_done(struct delta *d);
 void delta_list_done(struct delta_list *list);

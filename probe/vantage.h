@@ -5,6 +5,7 @@
  *
  * A test makes one by hand onto a fixture folder and its own process.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -38,6 +39,7 @@ struct vantage {
 
 	pid_t pid;   /* the test process, as this process sees it; 0: none yet */
 	pid_t inner; /* the same in the cell: its name below proc */
+	bool amid; /* within a test: 0, 1 and 2 may be the framework's capture, and are passed over */
 };
 
 /* The zone of an absolute path in the cell; "system" when no row says. */

@@ -35,6 +35,7 @@ struct opened {
 /* A look in progress. */
 struct look {
 	int dir;
+	bool amid;
 	struct sink *sink;
 };
 
@@ -212,6 +213,8 @@ static int went(void *with, int number, void *thing)
 static int again(void *with, int number, void **thing)
 {
 	struct look *look = with;
+	if (look->amid && number <= STDERR_FILENO)
+		return 0;
 	struct opened *o = *thing;
 	struct opened now = { 0 };
 	char name[16];
@@ -251,7 +254,7 @@ static int look_at(struct descriptors *d, const struct vantage *v, bool full, st
 	int r = roll_list(&d->roll, d->dir);
 	if (r || subject_gone(&d->subject)) /* a process that has ended has no descriptors */
 		return r;
-	struct look look = { d->dir, sink };
+	struct look look = { d->dir, v->amid, sink };
 	r = roll_call(&d->roll, full, &ops, &look);
 	return r ? r : sink_blind(sink, NULL);
 }

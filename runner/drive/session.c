@@ -59,6 +59,8 @@ static int look(struct session *s, struct err *e)
 	if (!r)
 		r = suspects_name(&s->suspects, s->chronicle.prints, s->setup->vantage, s->test,
 				  chronicle_name, &s->chronicle, &new, e);
+	if (!r && to != &s->window.deltas && delta_list_undone(&s->window.deltas, &new))
+		r = err_set(e, ENOMEM, "keep what a fixture put back");
 	if (!r && delta_list_append(to, &new))
 		r = err_set(e, ENOMEM, "keep what changed");
 	delta_list_done(&new);
@@ -259,7 +261,9 @@ static int act_start(struct session *s, const struct event *ev, struct err *e)
 static int act_scope(struct session *s, const struct event *ev, struct err *e)
 {
 	bool closing = ev->kind == EVENT_SCOPE_CLOSE;
+	s->setup->vantage->amid = true;
 	int r = look(s, e);
+	s->setup->vantage->amid = false;
 	if (r)
 		return r;
 	if (!ev->at_end) {

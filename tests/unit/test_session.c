@@ -369,6 +369,16 @@ static const struct {
 	  "scope inner leak:created:i\n"
 	  "test a passed held:created:i held:created:o\n"
 	  "end complete\n" },
+	{ "what a test does to a fixture's file is its leak, unless the fixture ends with it",
+	  { "H/p", "Ca b", START("a"), FIXTURE("open", "a", "db", "begin"), "+db=1",
+	    FIXTURE("open", "a", "db", "end"), "+db=2", PASSED("a", "\"b\""), "+db=3",
+	    FIXTURE("close", "b", "db", "begin"), "-db", FIXTURE("close", "b", "db", "end"),
+	    PASSED("b", "null"), "D" },
+	  { 0 },
+	  "order a b\n"
+	  "test a passed leak:changed:db held:created:db\n"
+	  "test b passed touch:changed:db\n"
+	  "end complete\n" },
 	{ "the running test is named when its process ends; the rest are absent",
 	  { "H/p", "Ca b c", START("a"), PASSED("a", "\"b\""), "+lock=1", "X" },
 	  { .wait_status = 11 },
