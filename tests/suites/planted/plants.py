@@ -399,7 +399,7 @@ FILE_PLANTS = [
         import os
 
         with open(os.path.expanduser("~/fumehood-canary/keep"), "w") as f:
-            f.write("taken\n")
+            f.write("taken\\n")
         """,
         [
             Leak(

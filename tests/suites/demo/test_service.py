@@ -1,0 +1,20 @@
+import os
+
+import uploads
+
+HOME_SETTINGS = os.path.expanduser("~/.uploads.json")
+
+
+def test_log_is_followed(tmp_path):
+    (tmp_path / "inbox.log").touch()
+    follower = uploads.follow(tmp_path / "inbox.log")  # and runs on
+    assert follower.poll() is None
+
+
+def test_settings_are_created():
+    assert uploads.settings(HOME_SETTINGS) == {"keep_days": 30}  # in the user's home
+
+
+def test_settings_of_a_project(tmp_path):
+    (tmp_path / "settings.json").write_text('{"keep_days": 7}')
+    assert uploads.settings(str(tmp_path / "settings.json")) == {"keep_days": 7}
