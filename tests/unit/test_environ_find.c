@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include "probe/fingerprint.h"
+#include "probe/sensors/elf_find.h"
 #include "probe/sensors/environ_find.h"
 #include "probe/sensors/sensors.h"
 #include "sandbox/base/cleanup.h"
@@ -67,7 +69,46 @@ static char *look(struct fingerprint *f, int sock, int by)
 	return deltas_text(&deltas, false);
 }
 
-int main(void)
+/* Files of the fuzz target's corpus, and what is to be found in them. */
+static const struct {
+	const char *name;
+	int r;
+	struct elf_place place;
+} files[] = {
+	{ "found", 1, { .address = 0x4040, .base = 0x2000, .offset = 0x1000 } },
+	{ "alias", 1, { .address = 0x4040, .base = 0x2000, .offset = 0x1000 } },
+	{ "fixed_symtab", 1, { .address = 0x4040, .fixed = true, .base = 0x2000, .offset = 0x1000 } },
+	{ "undefined", 0, { 0 } },
+	{ "local", 0, { 0 } },
+	{ "wrong_size", 0, { 0 } },
+	{ "other_name", 0, { 0 } },
+	{ "name_outside", 0, { 0 } },
+	{ "no_segment", 0, { 0 } },
+	{ "cut", 0, { 0 } },
+	{ "empty", 0, { 0 } },
+};
+
+static void test_files(void)
+{
+	static const char *const names[] = { "environ", "__environ", NULL };
+	for (size_t i = 0; i < countof(files); i++) {
+		char path[512];
+		struct elf_place place = { 0 };
+		snprintf(path, sizeof(path), "%s/%s", ELF_CORPUS, files[i].name);
+		cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+		int r = elf_find(fd, names, &place);
+		const struct elf_place *expect = &files[i].place;
+		tap_ok(r == files[i].r && place.address == expect->address &&
+			       place.fixed == expect->fixed && place.base == expect->base &&
+			       place.offset == expect->offset,
+		       "an ELF file with the symbol %s: %d, %llx", files[i].name, r,
+		       (unsigned long long)place.address);
+	}
+	struct elf_place place;
+	tap_ok(elf_find(-1, names, &place) == -EBADF, "what cannot be read is an error");
+}
+
+static void test_kinds(void)
 {
 	static const struct sensor *const sensors[] = { &sensor_env, NULL };
 	cleanup_close int root = open("/", O_PATH | O_CLOEXEC);
@@ -95,5 +136,11 @@ int main(void)
 		close(sock);
 		fingerprint_free(f);
 	}
+}
+
+int main(void)
+{
+	test_files();
+	test_kinds();
 	return tap_done();
 }
