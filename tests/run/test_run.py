@@ -1,0 +1,570 @@
+"""fumehood as a whole: command line in; exit status, output and run folder out. Prints TAP.
+
+A case is a suite of a few lines, a command line and what must come of it. The binary is the first
+argument. Runs as whoever calls, in a project, home and state folder of its own.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import schema
+
+BINARY = os.path.realpath(sys.argv[1])
+PYTEST = ["/usr/bin/python3", "-m", "pytest", "-q"]
+NO_LONGER_THAN = 120
+
+count = 0
+failed = 0
+
+
+def ok(holds, name, *shown):
+    global count, failed
+    count += 1
+    failed += not holds
+    print("%sok %d - %s" % ("" if holds else "not ", count, name.replace("#", "")))
+    for text in shown if not holds else ():
+        print("\n".join("# " + line for line in str(text).split("\n")))
+
+
+def finish(process):
+    """Status and both outputs, to the byte."""
+    texts = process.communicate(timeout=NO_LONGER_THAN)
+    return (process.returncode, *(text.decode(errors="surrogateescape") for text in texts))
+
+
+class Place:
+    """A project with its own home and state folder."""
+
+    def __init__(self, files):
+        self.top = tempfile.mkdtemp(prefix="fumehood-run.", dir=os.environ.get("TMPDIR", "/var/tmp"))
+        self.home = os.path.join(self.top, "home")
+        self.project = os.path.join(self.top, "project")
+        os.makedirs(self.home)
+        os.makedirs(os.path.join(self.project, ".git"))
+        for name, text in files.items():
+            path = os.path.join(self.top, name) if name.startswith("home/") else os.path.join(self.project, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as out:
+                out.write(text if isinstance(text, bytes) else text.encode())
+
+    def environment(self, more):
+        found = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": self.home, "LANG": "C.UTF-8"}
+        found.update(more)
+        return found
+
+    def start(self, args, env):
+        return subprocess.Popen(
+            [BINARY] + args,
+            cwd=self.project,
+            env=self.environment(env),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def run(self, args, env=None):
+        return finish(self.start(args, env or {}))
+
+    def folder(self):
+        """The newest run."""
+        found = []
+        for top, _, files in os.walk(os.path.join(self.home, ".local/state/fumehood")):
+            if "run.json" in files:
+                found.append(top)
+        return max(found) if found else None
+
+    def done(self):
+        shutil.rmtree(self.top, ignore_errors=True)
+
+
+# What a case says: files, args (the command follows --), env; status; texts that out and err must
+# have or, as a regular expression, match; findings as (code, test, key).
+FAIL = "def test_ok(): pass\ndef test_fails(): assert 1 == 2\n"
+LEAK = "def test_leaks(): open('/tmp/left', 'w').write('12345')\n"
+SLEEP = "import time\ndef test_first(): pass\ndef test_sleeps(): time.sleep(600)\ndef test_never(): pass\n"
+CONFIG = "fumehood.json"
+
+CASES = [
+    # the command line
+    ("no argument", dict(args=[], status=0, out=["fumehood run -- pytest"])),
+    ("version", dict(args=["--version"], status=0, out=["^fumehood [0-9.]+$"])),
+    ("help of a command", dict(args=["run", "--help"], status=0, out=["--pass-env NAME", "Exit status"])),
+    ("short help", dict(args=["run", "-h"], status=0, out=["--pass-env NAME"], not_out=["Exit status"])),
+    (
+        "check is not built yet",
+        dict(args=["--", "pytest"], status=64, err=["not built yet\nhint: use fumehood run -- CMD"]),
+    ),
+    (
+        "an unknown command",
+        dict(args=["rnu"], status=64, err=["fumehood: there is no command rnu\nhint: did you mean run?"]),
+    ),
+    (
+        "an unknown option",
+        dict(args=["run", "--netwrok", "none"], status=64, err=["no option --netwrok\nhint: did you mean --network?"]),
+    ),
+    (
+        "a control character in an argument",
+        dict(args=["\x1b[2J"], status=64, err=[r"there is no command \x1b[2J"]),
+    ),
+    ("bisect: a mistake of ours ends the search", dict(args=["run", "--oops", "--bisect-exit"], status=128)),
+    (
+        "no command and no framework",
+        dict(args=["run"], status=64, err=["no command was given", "hint: say what to run: fumehood run -- CMD"]),
+    ),
+    # fumehood.json
+    (
+        "config that is no JSON",
+        dict(files={CONFIG: "{\n  oops"}, status=65, err=["fumehood.json:2:3: this is no JSON"]),
+    ),
+    (
+        "config with an unknown key",
+        dict(
+            files={CONFIG: '{"version": 1,\n "netwrok": "none"}'},
+            status=65,
+            err=['fumehood.json:2:2: unknown key "netwrok"\nhint: did you mean "network"?'],
+        ),
+    ),
+    (
+        "config of another version",
+        dict(files={CONFIG: '{"version": 9}'}, status=65, err=["the version is not known"]),
+    ),
+    (
+        "config counts, and the command line over it",
+        dict(
+            files={
+                CONFIG: '{"version": 1, "env": {"set": {"A": "file", "B": "file"}}}',
+                "test_a.py": "import os\ndef test_a(): assert os.environ['A'] + os.environ['B'] == 'linefile'\n",
+            },
+            args=["run", "--env", "A=line"],
+            status=0,
+        ),
+    ),
+    # what a run finds
+    (
+        "a clean suite",
+        dict(
+            files={"test_a.py": "def test_a(): open('/tmp/x', 'w'); import os; os.unlink('/tmp/x')\n"},
+            status=0,
+            out=[r"^1 passed in [0-9.]+ s; nothing left behind\.$", "^isolation: ", "^run folder: /"],
+            findings=[],
+        ),
+    ),
+    (
+        "failing tests and a leak",
+        dict(
+            files={"test_a.py": FAIL + LEAK},
+            status=2,
+            out=[
+                r"^failed test_a.py::test_fails$",
+                r"^    assert 1 == 2$",
+                r"^FH101 test_a.py::test_leaks  created /tmp/left \(file, 5 bytes\)$",
+                r"Exit status 2: 1 test failed\.$",
+            ],
+            findings=[("FH101", "test_a.py::test_leaks", "/tmp/left")],
+        ),
+    ),
+    (
+        "the suite may leave things in its state folder",
+        dict(files={"test_a.py": LEAK}, args=["run", "--state-dir", "/tmp/left"], status=0, findings=[]),
+    ),
+    (
+        "leaks fail when asked",
+        dict(files={"test_a.py": LEAK}, args=["run", "--fail-on", "leak"], status=1, out=["1 thing left behind"]),
+    ),
+    (
+        "damage fails",
+        dict(
+            files={"data.txt": "kept", "test_a.py": "import os\ndef test_wipes(): os.unlink('data.txt')\n"},
+            status=1,
+            out=[r"^FH105 test_a.py::test_wipes  deleted \S+/project/data.txt \(file, 4 bytes\)$"],
+        ),
+    ),
+    ("exit zero", dict(files={"test_a.py": FAIL}, args=["run", "--exit-zero"], status=0)),
+    ("bisect: a failing suite is bad", dict(files={"test_a.py": FAIL}, args=["run", "--bisect-exit"], status=2)),
+    ("quiet", dict(files={"test_a.py": LEAK}, args=["run", "-q"], status=0, out=[r"^1 passed.*\n$"], whole=True, err=["^$"])),
+    (
+        "a domain that is not looked at",
+        dict(
+            files={"test_a.py": LEAK},
+            args=["run", "--without", "files"],
+            status=0,
+            out=["not looked at, as asked: files"],
+            findings=[],
+        ),
+    ),
+    ("no tests", dict(files={"test_a.py": "x = 1\n"}, status=4, out=["Exit status 4: no tests ran"])),
+    (
+        "the time limit",
+        dict(
+            files={"test_a.py": SLEEP},
+            args=["run", "--timeout", "3s", "--grace", "1s"],
+            status=124,
+            out=["Exit status 124: the time limit of the run passed"],
+        ),
+    ),
+    (
+        "a crash names the running test",
+        dict(
+            files={"test_a.py": "import os\ndef test_a(): pass\ndef test_dies(): os._exit(3)\ndef test_z(): pass\n"},
+            status=3,
+            out=["^crashed test_a.py::test_dies$", "1 crashed, 1 did not run, 1 passed"],
+        ),
+    ),
+    (
+        "a name that is no UTF-8",
+        dict(
+            files={"test_a.py": "def test_a(): open(b'/tmp/a\\xff', 'w')\n"},
+            status=0,
+            out=[r"created \$'/tmp/a\\xff'"],
+            findings=[("FH101", "test_a.py::test_a", "/tmp/a\ufffd")],
+        ),
+    ),
+    (
+        "names that would drive a terminal",
+        dict(
+            files={"test_a.py": "def test_a(): open('/tmp/\\x1b[2J\\n', 'w'); assert 0, '\\x1b[31m'\n"},
+            status=2,
+            out=[r"created \$'/tmp/\\x1b\[2J\\n'", r"\\x1b\[31m"],
+            not_out=["\x1b"],
+        ),
+    ),
+    (
+        "values stay untold",
+        dict(
+            files={"test_a.py": "import os\ndef test_a(): os.environ['NEW'] = 'hunter2'\n"},
+            args=["run", "--env", "OLD=hunter3"],
+            status=0,
+            out=[r"FH111 test_a.py::test_a  added variable NEW \(7 bytes\)"],
+            nowhere=["hunter"],
+        ),
+    ),
+    # likely causes
+    (
+        "a variable that was not passed on",
+        dict(
+            files={"test_a.py": "import os\ndef test_a(): os.environ['SHOP_URL']\n"},
+            env={"SHOP_URL": "x"},
+            status=2,
+            out=["SHOP_URL is set outside and is not passed on: --pass-env SHOP_URL"],
+        ),
+    ),
+    (
+        "and with the flag it passes",
+        dict(
+            files={"test_a.py": "import os\ndef test_a(): os.environ['SHOP_URL']\n"},
+            env={"SHOP_URL": "x"},
+            args=["run", "--pass-env", "SHOP_URL"],
+            status=0,
+        ),
+    ),
+    (
+        "a file below home",
+        dict(
+            files={"home/.shop/conf": "x", "test_a.py": "import os\ndef test_a(): open(os.path.expanduser('~/.shop/conf'))\n"},
+            status=2,
+            out=["/home/.shop/conf is there outside, and the suite has a home of its own: --expose "],
+        ),
+    ),
+    (
+        "and with the flag it is there",
+        dict(
+            files={"home/.shop/conf": "x", "test_a.py": "import os\ndef test_a(): open(os.path.expanduser('~/.shop/conf'))\n"},
+            args=["run", "--expose", "../home/.shop/conf"],
+            status=0,
+        ),
+    ),
+    (
+        "no network",
+        dict(
+            files={"test_a.py": "import socket\ndef test_a(): socket.create_connection(('127.0.0.1', 9))\n"},
+            status=2,
+            out=["a loopback of its own: --network host"],
+        ),
+    ),
+    # no adapter spoke
+    (
+        "a command that is not there",
+        dict(command=["nosuchthing"], status=69, err=["there is no command nosuchthing along PATH in the cell: /"]),
+    ),
+    (
+        "a command that cannot be run",
+        dict(files={"x.sh": "echo\n"}, command=["./x.sh"], status=69, err=["run ./x.sh: Permission denied"]),
+    ),
+    (
+        "a command without pytest",
+        dict(
+            command=["sh", "-c", "echo one; echo two >&2; exit 7"],
+            status=69,
+            err=["  | one\n  | two\n", "no pytest session began: sh ended with status 7\nhint: is this a pytest project"],
+        ),
+    ),
+    (
+        "a command that finds none",
+        dict(command=["sh", "-c", "nosuchthing"], status=69, err=["status 127\nhint: 127 says that a command was not found"]),
+    ),
+    ("bisect: such a commit is skipped", dict(command=["false"], args=["run", "--bisect-exit"], status=125)),
+    # the run folder
+    (
+        "a run folder that holds a run",
+        dict(
+            files={"test_a.py": LEAK, "out/ledger.jsonl": ""},
+            args=["run", "--out", "out"],
+            status=64,
+            err=["project/out holds a run already\nhint: name another folder with --out, or remove this one"],
+        ),
+    ),
+    (
+        "a run folder that is a file",
+        dict(files={"test_a.py": LEAK, "out": ""}, args=["run", "--out", "out/x"], status=64, err=["Not a directory"]),
+    ),
+]
+
+
+def fits(text, pattern, whole):
+    if whole:
+        return re.fullmatch(pattern, text, re.S) is not None
+    return pattern in text or re.search(pattern, text, re.M) is not None
+
+
+def texts_are_right(case, out, err):
+    for pattern in case.get("out", []):
+        if not fits(out, pattern, case.get("whole")):
+            return "stdout lacks " + pattern
+    for pattern in case.get("err", []):
+        if not fits(err, pattern, case.get("whole")):
+            return "stderr lacks " + pattern
+    for text in case.get("not_out", []):
+        if text in out:
+            return "stdout has " + repr(text)
+    return None
+
+
+def all_texts(folder):
+    for top, _, files in os.walk(folder):
+        for name in files:
+            with open(os.path.join(top, name), encoding="utf-8", errors="replace") as text:
+                yield name, text.read()
+
+
+def folder_is_right(case, folder):
+    if not folder or not os.path.exists(os.path.join(folder, "findings.json")):
+        return "there is no report" if "findings" in case else None
+    wrong = schema.errors_of_run(folder)
+    if wrong:
+        return "; ".join(wrong[:5])
+    with open(os.path.join(folder, "findings.json"), encoding="utf-8") as text:
+        findings = json.load(text)["findings"]
+    found = sorted((f["code"], f["test"], f["key"]) for f in findings)
+    if "findings" in case and found != sorted(case["findings"]):
+        return "found " + repr(found)
+    for secret in case.get("nowhere", []):
+        for name, text in all_texts(folder):
+            if secret in text:
+                return "%s is in %s" % (secret, name)
+    return None
+
+
+def run_case(name, case):
+    place = Place(case.get("files", {}))
+    args = list(case.get("args", ["run"]))
+    if args[:1] == ["run"] and not {"--help", "-h"} & set(args) and (len(args) > 1 or case.get("files") or "command" in case):
+        args += ["--"] + case.get("command", PYTEST)
+    status, out, err = place.run(args, case.get("env"))
+    why = texts_are_right(case, out, err)
+    if not why and status != case["status"]:
+        why = "status %d" % status
+    why = why or folder_is_right(case, place.folder())
+    ok(not why, name, why, "stdout:", out, "stderr:", err)
+    place.done()
+
+
+def wait_for(condition):
+    """Waits for what another process does; ends only when it never does."""
+    until = time.monotonic() + NO_LONGER_THAN
+    while time.monotonic() < until:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def ledger_has(place, text):
+    folder = place.folder()
+    if not folder:
+        return False
+    with open(os.path.join(folder, "ledger.jsonl"), encoding="utf-8") as lines:
+        return text in lines.read()
+
+
+def is_pending(pid, number):
+    """Two signals of a kind that nobody has taken yet are one."""
+    with open("/proc/%d/status" % pid, encoding="utf-8") as text:
+        sets = re.findall(r"^(?:SigPnd|ShdPnd):\t(.*)$", text.read(), re.M)
+    return any(int(found, 16) >> (number - 1) & 1 for found in sets)
+
+
+def test_interrupt():
+    place = Place({"test_a.py": SLEEP})
+    process = place.start(["run", "--"] + PYTEST, {})
+    begun = wait_for(lambda: ledger_has(place, '"kind":"test"'))
+    process.send_signal(signal.SIGINT)
+    status, out, err = finish(process)
+    ok(
+        begun and status == 130 and "Exit status 130: interrupted" in out and "1 passed" in out,
+        "ctrl-C stops and reports what there is",
+        status,
+        out,
+        err,
+    )
+    place.done()
+
+
+def test_second_interrupt():
+    deaf = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    place = Place({"test_a.py": deaf + SLEEP})
+    process = place.start(["run", "--grace", "1h", "--"] + PYTEST, {})
+    begun = wait_for(lambda: ledger_has(place, '"kind":"test"'))
+    process.send_signal(signal.SIGINT)
+    heard = wait_for(lambda: not is_pending(process.pid, signal.SIGINT))
+    process.send_signal(signal.SIGINT)
+    status, out, err = finish(process)
+    ok(
+        begun and heard and status == 130 and "Exit status 130: interrupted" in out,
+        "another one kills what does not listen",
+        status,
+        out,
+        err,
+    )
+    place.done()
+
+
+def test_json():
+    place = Place({"test_a.py": FAIL + LEAK})
+    status, out, _ = place.run(["run", "--json", "--"] + PYTEST)
+    try:
+        report = json.loads(out)
+    except ValueError:
+        report = {}
+    wrong = schema.errors(schema.load("findings"), report)
+    ok(
+        status == 2 and not wrong and report["verdict"]["exit"] == 2 and report["tests"]["failed"] == 1,
+        "--json prints the findings and nothing else",
+        wrong,
+        out,
+    )
+    folder = place.folder()
+    modes = [oct(os.stat(os.path.join(folder, n)).st_mode & 0o777) for n in (".", "logs", "ledger.jsonl", "run.json")]
+    ok(modes == ["0o700", "0o700", "0o600", "0o600"], "nobody else can read the run folder", modes)
+    left = sorted(os.listdir(place.project))
+    ok(left == [".git", "test_a.py"], "the project is as it was", left)
+    ok(not os.path.exists("/tmp/left"), "and so is /tmp")
+    place.done()
+
+
+def test_ids_paste_back():
+    suite = "import pytest\n@pytest.mark.parametrize('x', ['a b', '$HOME', \"it's\", '[1]', '\\\\n'])\ndef test_p(x): assert 0\n"
+    place = Place({"test_a.py": suite})
+    _, out, _ = place.run(["run", "--"] + PYTEST)
+    words = re.findall(r"^failed (.*)$", out, re.M)
+    right = 0
+    for word in words:
+        again = subprocess.run(
+            ["bash", "-c", "/usr/bin/python3 -m pytest -q -p no:cacheprovider " + word],
+            cwd=place.project,
+            env=place.environment({"PYTHONDONTWRITEBYTECODE": "1"}),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        right += "1 failed" in again.stdout
+    ok(len(words) == 5 and right == 5, "ids paste back into a shell", words, right)
+    place.done()
+
+
+def test_terminal():
+    place = Place({"test_a.py": "".join("def test_%d(): open('/tmp/%d', 'w')\n" % (i, i) for i in range(30))})
+    _, out, err = place.run(["run", "--"] + PYTEST, {"FUMEHOOD_FORCE_TTY": "100"})
+    ok(
+        "30/30" in err and err.endswith("\r\x1b[K") and "\x1b[33mFH101" in out,
+        "a bar and colour on a terminal, and no bar left",
+        repr(err),
+    )
+    ok("… and 10 more: see " in out, "a long list is cut, and says so", out)
+    _, out, err = place.run(["run", "--"] + PYTEST)
+    ok(out.count("FH101") == 30 and "\x1b" not in out + err, "elsewhere it is whole and plain", out)
+    place.done()
+
+
+def test_full_run_folder():
+    if os.geteuid() != 0:
+        count_skip("a run folder that is full", "only root can mount a small file system")
+        return
+    place = Place({"test_a.py": "".join("def test_%d(): pass\n" % i for i in range(300))})
+    script = (
+        "mount -t tmpfs -o size=64k small ../home && exec %s run --out ../home/out -- /usr/bin/python3 -m pytest -q"
+        % BINARY
+    )
+    run = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script],
+        cwd=place.project,
+        env=place.environment({}),
+        capture_output=True,
+        text=True,
+        timeout=NO_LONGER_THAN,
+        check=False,
+    )
+    ok(
+        run.returncode == 69
+        and "ledger.jsonl: No space left on device" in run.stderr
+        and "hint: free some room there" in run.stderr,
+        "a run folder that is full",
+        run.returncode,
+        run.stderr,
+    )
+    place.done()
+
+
+def count_skip(name, why):
+    global count
+    count += 1
+    print("ok %d - %s # SKIP %s" % (count, name, why))
+
+
+def test_closed_run_folder():
+    if os.geteuid() == 0:
+        count_skip("a run folder that cannot be written", "root can write everywhere")
+        return
+    place = Place({"test_a.py": LEAK, "closed/x": ""})
+    os.chmod(os.path.join(place.project, "closed"), 0o500)
+    status, _, err = place.run(["run", "--out", "closed/out", "--"] + PYTEST)
+    ok(
+        status == 64 and "closed/out: Permission denied\nhint: name a folder" in err,
+        "a run folder that cannot be written",
+        status,
+        err,
+    )
+    place.done()
+
+
+def main():
+    for name, case in CASES:
+        run_case(name, case)
+    test_json()
+    test_ids_paste_back()
+    test_terminal()
+    test_interrupt()
+    test_second_interrupt()
+    test_full_run_folder()
+    test_closed_run_folder()
+    print("1..%d" % count)
+    return failed > 0
+
+
+sys.exit(main())
