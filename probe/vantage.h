@@ -34,6 +34,7 @@ struct vantage {
 	size_t zones_len;
 	const char *own_dir; /* folder of the scratch that is ours and no part of any fingerprint:
 				"run/fumehood"; NULL: none */
+	bool show_values;    /* values of variables stand beside length and digest */
 	const char *const *env_ignored; /* variables the framework moves itself; NULL-terminated or
 					   NULL */
 

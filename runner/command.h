@@ -1,7 +1,7 @@
 #pragma once
 /*
  * command: one row, one command of the program. Dispatch and help come from
- * the table in main.c; only main.c prints an err.
+ * commands[]; only main.c prints an err.
  */
 #include <stdio.h>
 
@@ -19,3 +19,4 @@ struct command {
 };
 
 extern const struct command cmd_run;
+extern const struct command *const commands[]; /* NULL-terminated */

@@ -10,18 +10,17 @@
 #include "sandbox/base/err.h"
 #include "sandbox/base/text.h"
 
-static const struct command *const commands[] = { &cmd_run };
-
 static void overview(FILE *out)
 {
-	fprintf(out, "fumehood runs a test suite in a fresh little Linux of its own, and names what "
+	fprintf(out, "fumehood runs a test suite in a fresh little Linux, and names what "
 		     "each test leaves behind.\n\n"
 		     "usage: fumehood COMMAND [OPTIONS] -- CMD...\n\n");
-	for (size_t i = 0; i < countof(commands); i++)
+	for (size_t i = 0; commands[i]; i++)
 		fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->help);
 	fprintf(out, "\nto begin: fumehood run -- pytest\n"
 		     "options of a command: fumehood COMMAND --help\n"
-		     "the whole story: man fumehood\n");
+		     "the manual: man fumehood\n"
+		     "the version: fumehood --version\n");
 }
 
 static void command_help(const struct command *command, bool brief)
@@ -34,7 +33,7 @@ static void command_help(const struct command *command, bool brief)
 
 static const struct command *find(const char *name)
 {
-	for (size_t i = 0; i < countof(commands); i++)
+	for (size_t i = 0; commands[i]; i++)
 		if (text_eq(name, commands[i]->name))
 			return commands[i];
 	return NULL;
@@ -42,11 +41,12 @@ static const struct command *find(const char *name)
 
 static int unknown(const char *name, struct err *e)
 {
-	const char *names[countof(commands)];
-	for (size_t i = 0; i < countof(commands); i++)
-		names[i] = commands[i]->name;
+	const char *names[64];
+	size_t n = 0;
+	for (; commands[n] && n < countof(names); n++)
+		names[n] = commands[n]->name;
 	err_set(e, EINVAL, "there is no %s %s", name[0] == '-' ? "option" : "command", name);
-	const char *near = text_nearest(name, names, countof(names));
+	const char *near = text_nearest(name, names, n);
 	if (near)
 		err_hint(e, "did you mean %s?", near);
 	else

@@ -13,6 +13,7 @@
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/digest.h"
 #include "sandbox/base/err.h"
+#include "sandbox/base/json.h"
 #include "sandbox/base/text.h"
 
 #define VARIABLES_MAX 65536
@@ -276,13 +277,28 @@ static bool is_ignored(const struct vantage *v, const char *name)
 	return false;
 }
 
-/* `nth`: among those of one name, from 1. Values never leave: length and digest stand for them. */
+/* The entry's value; the variable's own is in it only when that was asked for. NULL: no memory. */
+static char *value_of(const struct vantage *v, const struct variable *variable)
+{
+	char hex[DIGEST_HEX];
+	char *untold = NULL;
+	digest_hex(digest_bytes(variable->value, variable->value_len), hex);
+	if (asprintf(&untold, "{\"len\":%zu,\"digest\":\"%s\"}", variable->value_len, hex) < 0)
+		return NULL;
+	if (!v->show_values)
+		return untold;
+	cleanup_json cJSON *object = cJSON_Parse(untold);
+	cleanup_free char *text = strndup(variable->value, variable->value_len);
+	free(untold);
+	bool told = object && text && json_add_name(object, "value", text) == 0;
+	return told ? json_line(object) : NULL;
+}
+
+/* `nth`: among those of one name, from 1. */
 static int tell_variable(const struct vantage *v, struct sink *sink,
 			 const struct variable *variable, size_t nth)
 {
 	cleanup(buf_done) struct buf id = BUF_NULL;
-	char hex[DIGEST_HEX];
-	char value[96];
 	int r = buf_add(&id, variable->name, variable->name_len);
 	if (r)
 		return r;
@@ -291,10 +307,9 @@ static int tell_variable(const struct vantage *v, struct sink *sink,
 	cleanup_free char *key = strdup(variable->name_len ? id.at : "(without a name)");
 	if (nth > 1 || !variable->name_len)
 		r = buf_printf(&id, "=%zu", nth); /* no name can hold this */
-	if (!key || r)
+	cleanup_free char *value = value_of(v, variable);
+	if (!key || !value || r)
 		return -ENOMEM;
-	digest_hex(digest_bytes(variable->value, variable->value_len), hex);
-	snprintf(value, sizeof(value), "{\"len\":%zu,\"digest\":\"%s\"}", variable->value_len, hex);
 	return sink_offer(sink, &(struct offer){ .id = id.at, .key = key, .value = value });
 }
 

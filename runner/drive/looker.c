@@ -102,6 +102,7 @@ static int look(const struct order *order, const struct order_setup *setup, cons
 				   .zones = setup->zones,
 				   .zones_len = setup->zones_len,
 				   .own_dir = &CELL_RUN_DIR[1],
+				   .show_values = setup->show_values,
 				   .env_ignored = setup->adapter->env_ignored };
 	const struct sensor *sensors[SENSORS_MAX + 1] = { NULL };
 	size_t n = 0;

@@ -28,6 +28,7 @@ struct order_setup {
 	const struct vantage_zone *zones;
 	size_t zones_len;
 	const char *const *sensors_off; /* domains not looked at; NULL-terminated, or NULL */
+	bool show_values;               /* of variables, in the ledger */
 	bool echo;                      /* copy the suite's output to stderr as it comes */
 };
 

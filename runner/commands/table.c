@@ -1,0 +1,5 @@
+#include <stddef.h>
+
+#include "runner/command.h"
+
+const struct command *const commands[] = { &cmd_run, NULL };
