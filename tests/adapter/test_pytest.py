@@ -19,7 +19,7 @@ from fake_looker import FakeLooker
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-CASES = os.path.join(ROOT, "tests/suites/adapter")
+CASES = os.environ.get("CASES", os.path.join(ROOT, "tests/suites/adapter"))
 PLUGIN = os.path.join(ROOT, "probe/adapters/pytest")
 PYTHON = "/usr/bin/python3"
 
@@ -55,9 +55,10 @@ def last_line(text):
 
 def show(packet, folder):
     """One packet, one line: only what is the same in every run."""
+    packet = json.loads(json.dumps(packet).replace(folder, ""))
     kind = packet["t"]
     if kind == "hello":
-        parts = [packet["rootdir"].replace(folder, "")]
+        parts = [packet["rootdir"]]
     elif kind == "collected":
         parts = ["%(id)s (%(file)s:%(line)s)" % test for test in packet["content"]["tests"]]
         parts += ["missing " + name for name in packet["content"]["missing"]]
@@ -73,7 +74,7 @@ def show(packet, folder):
         parts = [packet["test"], packet["outcome"]]
         parts += ["%s=%s" % phase for phase in packet["phases"].items()]
         if "content" in packet:
-            packet["message"] = "(a file) " + packet["content"]["message"]
+            parts.append("| (a file) " + last_line(packet["content"]["message"]))
         if "message" in packet:
             parts.append("| " + last_line(packet["message"]))
         parts.append("-> " + (packet["next"] or "none"))
@@ -125,7 +126,7 @@ def run(name, folder):
         status = process.wait()
         log.seek(0)
         text = log.read()
-    lines = "\n".join(show(packet, folder) for packet in looker.packets).split("\n")
+    lines = [line for packet in looker.packets for line in show(packet, folder).split("\n")]
     lines += ["exit %d" % status]
     wrong = [bad_shape(packet) for packet in looker.packets if bad_shape(packet)]
     wrong += ["the log lacks: " + want for want in case.get("log", []) if want not in text]

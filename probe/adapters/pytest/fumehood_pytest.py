@@ -154,7 +154,7 @@ class Looker:
     def put(self, tree):
         """Write a file of the drop folder, and return its name."""
         self.dropped += 1
-        name = "%d-%d.json" % (self.pid, self.dropped)
+        name = "%d-%d.json" % (self.inode, self.dropped)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         fd = Own.open(os.path.join(self.drop, name), flags, 0o644)
         try:
@@ -256,7 +256,7 @@ class Adapter:
 
     def no_conftest(self, error):
         """A conftest that cannot be imported ends pytest before anything was collected."""
-        self.why = "".join(traceback.format_exception_only(type(error), error)).strip()
+        self.why = named(error)
         path = getattr(error, "path", None)
         if path is not None:
             name = os.path.relpath(str(path), str(self.config.rootpath))
@@ -295,8 +295,9 @@ class Adapter:
         if coverage is not None and coverage.options.cov_fail_under:
             coverage.options.cov_fail_under = 0
             self.said.append("cov: --cov-fail-under off")
-        if rerunners(manager):
-            manager.register(Once(manager.getplugin("runner")))
+        protocols = protocols_of(manager)
+        if any(protocol.plugin_name in RERUNNERS for protocol in protocols):
+            manager.register(Once(protocols))
             self.said.append("tests that ask to be rerun: run once")
 
         names = self.name_tests(session.items)
@@ -349,13 +350,13 @@ class Adapter:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session, exitstatus):
         self.exit = int(exitstatus)
-        self.why = self.why or session.shouldfail or session.shouldstop or None
+        self.why = session.shouldfail or session.shouldstop or self.why
 
     def pytest_keyboard_interrupt(self, excinfo):
-        self.why = excinfo.exconly()
+        self.why = named(excinfo.value)
 
     def pytest_internalerror(self, excinfo):
-        self.why = "pytest broke: " + excinfo.exconly()
+        self.why = "pytest broke: " + named(excinfo.value)
 
     def done(self):
         packet = {"v": 1, "t": "done", "exit": self.exit}
@@ -409,15 +410,16 @@ class Boundary:
             word = word_of(report)
             if word is None:
                 continue
-            if phases.get(report.when) not in BAD:
-                phases[report.when] = word
-            us[report.when] = us.get(report.when, 0) + microseconds(report.duration)
+            when = report.when if report.when in FAILED else "call"
+            if phases.get(when) not in BAD:
+                phases[when] = word
+            us[when] = us.get(when, 0) + microseconds(report.duration)
             messages.append(text_of(report, word))
         self.reports.clear()
         messages = [text for text in messages if text]
         if raised:
             messages.append(ended_by(raised))
-        elif "call" not in phases and phases.get("setup") == "passed":
+        elif "call" not in phases and phases.get("setup", "passed") == "passed":
             messages.append("its call never ran")
         packet = (
             '{"v":1,"t":"finish","test":%s,"next":%s,"outcome":"%s","phases":{%s},"us":{%s}%s}'
@@ -492,27 +494,30 @@ class Boundary:
         if capture is None:
             self.ask(packet)
             return
-        capture.suspend()
-        try:
+        with capture.global_and_fixture_disabled():
             self.ask(packet)
-        finally:
-            capture.resume()
 
 
 class Once:
-    """pytest's own way to run a test, in front of those of plugins that run it again."""
+    """Runs a test in the way that the next plugin would if those that run it again were not there."""
 
-    def __init__(self, runner):
-        self.runner = runner
+    def __init__(self, protocols):
+        self.protocols = [i for i in protocols if i.plugin_name not in RERUNNERS]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item, nextitem):
-        return self.runner.pytest_runtest_protocol(item, nextitem)
+        given = {"item": item, "nextitem": nextitem}
+        for protocol in self.protocols:
+            result = protocol.function(*[given[name] for name in protocol.argnames])
+            if result is not None:
+                return result
+        return None
 
 
-def rerunners(manager):
-    implementations = manager.hook.pytest_runtest_protocol.get_hookimpls()
-    return any(i.plugin_name in RERUNNERS and not i.hookwrapper for i in implementations)
+def protocols_of(manager):
+    """What runs a test, wrappers aside, in the order in which it is asked to."""
+    found = manager.hook.pytest_runtest_protocol.get_hookimpls()
+    return [i for i in reversed(found) if not (i.hookwrapper or getattr(i, "wrapper", False))]
 
 
 def stand_still(option):
@@ -571,7 +576,7 @@ def word_of(report):
     """Our word for a phase; None for a report that is no outcome."""
     outcome = report.outcome
     if outcome == "failed":
-        return FAILED.get(report.when)
+        return FAILED.get(report.when, "crashed")  # "???": forked and xdist, of a dead process
     if outcome not in ("passed", "skipped"):
         return None
     if hasattr(report, "wasxfail"):
@@ -614,8 +619,19 @@ def microseconds(duration):
         return 0
 
 
+def named(error):
+    """An exception in one line. Its text comes from the suite, which may do anything."""
+    name = type(error).__name__
+    try:
+        text = str(error)
+    except Exception:
+        text = "(it cannot be shown)"
+    return name + ": " + text if text else name
+
+
 def ended_by(raised):
-    kind, error = raised[:2]
+    """Why a test's protocol did not come to its end."""
+    error = raised[1]
     if isinstance(error, (KeyboardInterrupt, pytest.exit.Exception)):
-        return clean("the test ended the session: %s: %s" % (kind.__name__, error))
-    return "pytest broke: " + clean("".join(traceback.format_exception(*raised)))
+        return clean("the test ended the session: " + named(error))
+    return clean("pytest broke: " + "".join(traceback.format_exception(*raised)))

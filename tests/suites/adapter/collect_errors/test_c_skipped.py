@@ -1,0 +1,3 @@
+import pytest
+
+pytest.skip("not on this machine", allow_module_level=True)

@@ -1,0 +1,3 @@
+import pytest
+
+pytest.importorskip("no_such_module")

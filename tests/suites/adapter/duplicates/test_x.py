@@ -1,0 +1,6 @@
+def test_x():
+    pass
+
+
+def test_y():
+    pass

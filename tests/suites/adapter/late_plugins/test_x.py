@@ -1,0 +1,6 @@
+def test_x(wide):
+    pass
+
+
+def test_y(wide):
+    pass

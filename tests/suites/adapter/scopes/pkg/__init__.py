@@ -1,0 +1,6 @@
+def setup_module():
+    pass
+
+
+def teardown_module():
+    pass

@@ -1,0 +1,6 @@
+import pytest
+
+
+@pytest.fixture(scope="package")
+def package_wide():
+    yield

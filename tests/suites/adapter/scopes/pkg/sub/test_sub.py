@@ -1,0 +1,2 @@
+def test_x(package_wide):
+    pass

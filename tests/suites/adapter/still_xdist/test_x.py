@@ -1,0 +1,6 @@
+def test_x():
+    assert False
+
+
+def test_y():
+    pass

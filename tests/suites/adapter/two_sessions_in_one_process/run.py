@@ -1,0 +1,8 @@
+import subprocess
+import sys
+
+import pytest
+
+pytest.main(["test_x.py"])
+subprocess.check_call([sys.executable, "-m", "pytest", "test_x.py"])
+sys.exit(pytest.main(["test_y.py"]))
