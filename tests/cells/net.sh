@@ -2,6 +2,7 @@
 # The network of a cell is its loopback, and names say no at once.
 # shellcheck disable=SC2016 # scripts in single quotes are the cell's shell's to expand
 # shellcheck source=tests/cells/lib.sh
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 py=/usr/bin/python3
 

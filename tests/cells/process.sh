@@ -2,6 +2,7 @@
 # What a command has and may do in a cell: what Bazel's test encyclopedia promises, and no more.
 # shellcheck disable=SC2016 # scripts in single quotes are the cell's shell's to expand
 # shellcheck source=tests/cells/lib.sh
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 py=/usr/bin/python3
 secret=not-for-the-suite-$$

@@ -1,6 +1,7 @@
 #!/bin/bash
 # How a command ends in a cell is how it ends without one, and who is left behind is named.
 # shellcheck source=tests/cells/lib.sh
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 py=/usr/bin/python3
 

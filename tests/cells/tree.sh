@@ -2,6 +2,7 @@
 # The file tree of a cell: what can be seen, what can be written, and where it stays.
 # shellcheck disable=SC2016 # scripts in single quotes are the cell's shell's to expand
 # shellcheck source=tests/cells/lib.sh
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 root=$([ "$(id -u)" -eq 0 ] && echo yes || echo no)
 home=$HOME

@@ -484,18 +484,9 @@ class Boundary:
             elif at == "end":
                 self.opened.discard((name, scope))
             packet = '{"v":1,"t":"%s","at":"%s","fixture":%s,"scope":"%s","test":%s}'
-            self.ask_at_rest(packet % (kind, at, quote(name), scope, self.test))
+            self.ask(packet % (kind, at, quote(name), scope, self.test))
 
         return tell
-
-    def ask_at_rest(self, packet):
-        """pytest captures within tests, not between: each look is to see the same descriptors."""
-        capture = self.session.config.pluginmanager.getplugin("capturemanager")
-        if capture is None:
-            self.ask(packet)
-            return
-        with capture.global_and_fixture_disabled():
-            self.ask(packet)
 
 
 class Once:
