@@ -27,7 +27,8 @@ struct adapter {
 	 * of what env.set and env.pass give, with that character between them. NULL-terminated. */
 	const char *const *env;
 	/* Places it writes itself, relative to the project or absolute, with "${CACHE}", "${TMP}" and
-	 * "*" at the end of a name: zone `state`. NULL-terminated. */
+	 * "*" at the end of a name; "*" and a slash in front of a name is that name anywhere: zone `state`.
+	 * NULL-terminated. */
 	const char *const *state_dirs;
 	/* Variables it moves itself. NULL-terminated. */
 	const char *const *env_ignored;

@@ -3,12 +3,20 @@
 #include "probe/vantage.h"
 #include "sandbox/base/text.h"
 
-/* Does path lie at or below the zone's? One that ends in "*" is each name that begins so. */
-static bool covers(const char *zone, size_t len, const char *path)
+/* A zone that begins with "*" is a name wherever it stands, with all below it; one that ends in "*"
+ * is each name that begins so. How much of path decides: the longest wins. */
+static size_t covered(const char *zone, const char *path)
 {
+	size_t len = strlen(zone);
+	if (zone[0] == '*') {
+		const char *at = strstr(path, zone + 1);
+		while (at && at[len - 1] != '/' && at[len - 1] != '\0')
+			at = strstr(at + 1, zone + 1);
+		return at ? (size_t)(at - path) + len - 1 : 0;
+	}
 	if (len && zone[len - 1] == '*')
-		return strncmp(path, zone, len - 1) == 0;
-	return path_below(path, zone);
+		return strncmp(path, zone, len - 1) == 0 ? len : 0;
+	return path_below(path, zone) ? len : 0;
 }
 
 const char *zone_of(const struct vantage *v, const char *path)
@@ -16,8 +24,8 @@ const char *zone_of(const struct vantage *v, const char *path)
 	const char *zone = "system";
 	size_t longest = 0;
 	for (size_t i = 0; i < v->zones_len; i++) {
-		size_t len = strlen(v->zones[i].path);
-		if (len < longest || !covers(v->zones[i].path, len, path))
+		size_t len = covered(v->zones[i].path, path);
+		if (len == 0 || len < longest)
 			continue;
 		zone = v->zones[i].zone;
 		longest = len;

@@ -333,7 +333,7 @@ static void test_zone(void)
 {
 	static const struct vantage_zone zones[] = {
 		{ "/", "system" },          { "/tmp", "tmp" },     { "/tmp/pytest-of-*", "state" },
-		{ "/tmp/pytest", "state" }, { "/home/u", "home" },
+		{ "/tmp/pytest", "state" }, { "/home/u", "home" }, { "*/__pycache__", "state" },
 	};
 	static const struct vantage v = { .zones = zones, .zones_len = countof(zones) };
 	static const struct {
@@ -347,6 +347,9 @@ static void test_zone(void)
 		{ "/home/u/.x", "home" },
 		{ "/tmp/pytest-of-u/x", "state" },
 		{ "/tmp/pytest-o", "tmp" },
+		{ "/home/u/p/__pycache__", "state" },
+		{ "/tmp/__pycache__x/__pycache__/a.pyc", "state" },
+		{ "/tmp/__pycache__x/a", "tmp" },
 	};
 	for (size_t i = 0; i < countof(cases); i++)
 		tap_ok(text_eq(zone_of(&v, cases[i].path), cases[i].zone), "%s lies in %s",

@@ -28,14 +28,16 @@ static const char *const env[] = {
 	/* Only the order of the tests varies between two runs. */
 	"PYTHONHASHSEED=0",
 	"PYTHONNOUSERSITE=1",
-	"PYTHONPYCACHEPREFIX=${CACHE}/pycache",
+	/* The caches that stand are read and none is written. A private PYTHONPYCACHEPREFIX is as
+	 * clean, but hides those that stand: 0.75 s of compiling in every cell (measured). */
+	"PYTHONDONTWRITEBYTECODE=1",
 	/* How the plugin gets in; it takes both out again before any conftest is imported. */
 	"PYTHONPATH=${PREPEND}:${ADAPTER}",
 	"PYTEST_PLUGINS=${PREPEND},fumehood_pytest",
 	NULL,
 };
 static const char *const state_dirs[] = {
-	"${CACHE}/pycache",
+	"*/__pycache__",
 	".pytest_cache",
 	"${TMP}/pytest-of-*",
 	NULL,

@@ -41,7 +41,7 @@ def cell_of(row, suite, answers):
         "ORACLE": PLACES(row.oracle),
         "ORACLE_ANSWERS": "/mnt/answers/answers",
         "PYTHONPATH": "/mnt/plugin",
-        "PYTHONPYCACHEPREFIX": HOME + "/.cache/pycache",
+        "PYTHONDONTWRITEBYTECODE": "1",
     }
     command = ["bwrap", "--unshare-user", "--unshare-pid", "--die-with-parent", "--ro-bind", "/", "/"]
     command += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", HOME]

@@ -982,9 +982,12 @@ CONTROLS = [
     control(
         "pycache",
         """
+        import py_compile
+
         import planted_module
 
         assert planted_module.ANSWER == 42
+        py_compile.compile(planted_module.__file__)
         """,
         "false",
     ),
