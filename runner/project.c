@@ -43,23 +43,32 @@ int home_find(uid_t uid, char **ret, struct err *e)
 	return 0;
 }
 
-static bool is_there(const char *dir, const char *name)
+static int no_memory(struct err *e)
 {
-	cleanup_free char *path = NULL;
-	struct stat st;
-	return asprintf(&path, "%s/%s", dir, name) >= 0 && stat(path, &st) == 0;
+	return err_set(e, ENOMEM, "find the project: no memory");
 }
 
-/* The nearest folder from dir upward that holds name; NULL: none, or no memory. */
-static char *nearest_with(const char *dir, const char *name)
+static bool is_there(const char *dir, const char *name)
 {
+	char path[PATH_MAX];
+	struct stat st;
+	int len = snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return len < PATH_MAX && stat(path, &st) == 0;
+}
+
+/* The nearest folder from dir upward that holds name; *ret NULL: there is none. */
+static int nearest_with(const char *dir, const char *name, char **ret, struct err *e)
+{
+	*ret = NULL;
 	cleanup_free char *at = strdup(dir);
-	while (at && at[0]) {
-		if (is_there(at, name))
-			return take_ptr(&at);
+	if (!at)
+		return no_memory(e);
+	while (at[0] && !is_there(at, name))
 		*strrchr(at, '/') = '\0';
-	}
-	return at && is_there("", name) ? strdup("/") : NULL;
+	if (!at[0] && !is_there("", name))
+		return 0;
+	*ret = at[0] ? take_ptr(&at) : strdup("/");
+	return *ret ? 0 : no_memory(e);
 }
 
 static int refuse_wide(const char *path, const char *home, struct err *e)
@@ -92,28 +101,20 @@ static int load_line(const char *path, char **ret, struct err *e)
 	return 0;
 }
 
-/* path as seen from dir; NULL when it is not there. */
-static char *real_from(const char *dir, const char *path)
+/* The real path of a path as seen from dir; *ret NULL: it is not there. */
+static int real_from(const char *dir, const char *path, char **ret, struct err *e)
 {
 	cleanup_free char *whole = NULL;
-	if (asprintf(&whole, "%s%s%s", path[0] == '/' ? "" : dir, path[0] == '/' ? "" : "/", path) < 0)
-		return NULL;
-	return realpath(whole, NULL);
+	bool absolute = path[0] == '/';
+	if (asprintf(&whole, "%s%s%s", absolute ? "" : dir, absolute ? "" : "/", path) < 0)
+		return no_memory(e);
+	*ret = realpath(whole, NULL);
+	return !*ret && errno == ENOMEM ? no_memory(e) : 0;
 }
 
-/* Where the git dir is that top/.git stands for: with all of the repository that a linked worktree
- * shares with others. *ret NULL: it is gone. */
-static int git_dir_of(const char *top, char **ret, struct err *e)
+/* The git dir that a .git file names, or what it shares with other worktrees. */
+static int git_dir_linked(const char *top, const char *dot_git, char **ret, struct err *e)
 {
-	cleanup_free char *dot_git = real_from(top, ".git");
-	struct stat st;
-	*ret = NULL;
-	if (!dot_git || stat(dot_git, &st) < 0)
-		return 0;
-	if (S_ISDIR(st.st_mode)) {
-		*ret = take_ptr(&dot_git);
-		return 0;
-	}
 	cleanup_free char *line = NULL;
 	int r = load_line(dot_git, &line, e);
 	if (r)
@@ -122,17 +123,35 @@ static int git_dir_of(const char *top, char **ret, struct err *e)
 		err_set(e, EINVAL, "%s is no git file: it does not begin with \"gitdir: \"", dot_git);
 		return err_status(e, STATUS_DATA);
 	}
-	cleanup_free char *git_dir = real_from(top, line + strlen("gitdir: "));
-	if (!git_dir)
-		return 0;
+	cleanup_free char *git_dir = NULL;
 	cleanup_free char *common_file = NULL;
 	cleanup_free char *common = NULL;
+	r = real_from(top, line + strlen("gitdir: "), &git_dir, e);
+	if (r || !git_dir)
+		return r;
 	if (asprintf(&common_file, "%s/commondir", git_dir) < 0)
-		return err_set(e, ENOMEM, "read %s", git_dir);
+		return no_memory(e);
 	r = load_line(common_file, &common, e);
 	if (r)
 		return r;
-	*ret = common ? real_from(git_dir, common) : take_ptr(&git_dir);
+	if (common)
+		return real_from(git_dir, common, ret, e);
+	*ret = take_ptr(&git_dir);
+	return 0;
+}
+
+/* Where the git dir is that top/.git stands for. *ret NULL: it is gone. */
+static int git_dir_of(const char *top, char **ret, struct err *e)
+{
+	cleanup_free char *dot_git = NULL;
+	struct stat st;
+	*ret = NULL;
+	int r = real_from(top, ".git", &dot_git, e);
+	if (r || !dot_git || stat(dot_git, &st) < 0)
+		return r;
+	if (!S_ISDIR(st.st_mode))
+		return git_dir_linked(top, dot_git, ret, e);
+	*ret = take_ptr(&dot_git);
 	return 0;
 }
 
@@ -152,7 +171,7 @@ static int find_config(struct project *p, struct err *e)
 	if (asprintf(&p->config, "%s/" PROJECT_CONFIG, p->path) >= 0)
 		return 0;
 	p->config = NULL;
-	return err_set(e, ENOMEM, "find the project");
+	return no_memory(e);
 }
 
 static int real_dir(const char *path, char **ret, struct err *e)
@@ -171,27 +190,36 @@ static int real_dir(const char *path, char **ret, struct err *e)
 	return 0;
 }
 
+/* Which folder it is; `top`: of the git checkout, or NULL. */
+static int choose(struct project *p, const char *asked, const char *top, struct err *e)
+{
+	if (asked && path_below(p->cwd, p->path))
+		return 0;
+	if (asked) {
+		free(p->cwd);
+		p->cwd = strdup(p->path);
+		return p->cwd ? 0 : no_memory(e);
+	}
+	int r = nearest_with(p->cwd, PROJECT_CONFIG, &p->path, e);
+	if (r || p->path)
+		return r;
+	p->path = strdup(top ? top : p->cwd);
+	return p->path ? 0 : no_memory(e);
+}
+
 int project_find(const char *asked, const char *home, struct project *ret, struct err *e)
 {
 	cleanup(project_done) struct project p = PROJECT_NULL;
+	cleanup_free char *top = NULL;
 	int r = real_dir(".", &p.cwd, e);
-	if (!r && asked)
-		r = real_dir(asked, &p.path, e);
 	if (r)
-		return err_in(e, asked && p.cwd ? "--project" : "the working directory");
-
-	cleanup_free char *top = nearest_with(asked ? p.path : p.cwd, ".git");
-	if (!asked) {
-		p.path = nearest_with(p.cwd, PROJECT_CONFIG);
-		if (!p.path)
-			p.path = strdup(top ? top : p.cwd);
-	} else if (!path_below(p.cwd, p.path)) {
-		free(p.cwd);
-		p.cwd = strdup(p.path);
-	}
-	if (!p.path || !p.cwd)
-		return err_set(e, ENOMEM, "find the project");
-	r = refuse_wide(p.path, home, e);
+		return err_in(e, "the working directory");
+	r = asked ? real_dir(asked, &p.path, e) : 0;
+	if (r)
+		return err_in(e, "--project");
+	r = nearest_with(asked ? p.path : p.cwd, ".git", &top, e);
+	r = r ? r : choose(&p, asked, top, e);
+	r = r ? r : refuse_wide(p.path, home, e);
 	r = r ? r : find_config(&p, e);
 	r = r ? r : find_git(&p, top, e);
 	if (!r)

@@ -1,5 +1,6 @@
 #include "runner/judge/rules.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -85,17 +86,19 @@ static const struct {
 	{ "processes", "daemonised", NULL, NULL, true },
 };
 
-/* The member of that name as a word: "12", "file", "not deleted". NULL: not there, or no memory. */
-static char *value_text(const cJSON *object, const char *name)
+/* The member of that name as a word: "12", "file", "not deleted"; *ret NULL: it is not there. */
+static int value_text(const cJSON *object, const char *name, char **ret)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
-	char *text = NULL;
-	if (cJSON_IsBool(item))
-		return asprintf(&text, "%s%s", cJSON_IsTrue(item) ? "" : "not ", name) < 0 ? NULL
-											   : text;
+	if (!item || cJSON_IsNull(item))
+		return 0;
 	if (cJSON_IsString(item))
-		return printable(item->valuestring);
-	return item && !cJSON_IsNull(item) ? cJSON_PrintUnformatted(item) : NULL;
+		*ret = printable(item->valuestring);
+	else if (!cJSON_IsBool(item))
+		*ret = cJSON_PrintUnformatted(item);
+	else if (asprintf(ret, "%s%s", cJSON_IsTrue(item) ? "" : "not ", name) < 0)
+		*ret = NULL;
+	return *ret ? 0 : -ENOMEM;
 }
 
 static int add_field(struct buf *out, size_t i, const char *before, const char *after)
@@ -120,9 +123,11 @@ char *rule_detail(const char *domain, const cJSON *before, const cJSON *after)
 	for (size_t i = 0; i < countof(fields) && !r; i++) {
 		if (!text_eq(domain, fields[i].domain))
 			continue;
-		cleanup_free char *was = value_text(before, fields[i].name);
-		cleanup_free char *is = value_text(after, fields[i].name);
-		if (changed ? !text_eq(was, is) : fields[i].at_birth && (was || is))
+		cleanup_free char *was = NULL;
+		cleanup_free char *is = NULL;
+		r = value_text(before, fields[i].name, &was);
+		r = r ? r : value_text(after, fields[i].name, &is);
+		if (!r && (changed ? !text_eq(was, is) : fields[i].at_birth && (was || is)))
 			r = add_field(&out, i, was, is);
 	}
 	if (!r && changed && !out.len &&

@@ -40,21 +40,21 @@ static size_t shown(const struct page *p, size_t n)
 	return all || n <= LIST_MAX ? n : LIST_MAX;
 }
 
-static void rest(struct page *p, size_t n)
-{
-	if (shown(p, n) == n)
-		return;
-	cleanup_free char *run = quoted(p->s->run);
-	fprintf(p->out, "  … and %zu more: see %s/summary.txt, or run with -v\n", n - shown(p, n),
-		run ? run : p->s->run);
-}
-
 /* Prints a text that was made for it, and keeps in mind when it could not be made. */
 static void put(struct page *p, char *text)
 {
 	p->no_memory |= !text;
 	fputs(text ? text : "", p->out);
 	free(text);
+}
+
+static void rest(struct page *p, size_t n)
+{
+	if (shown(p, n) == n)
+		return;
+	fprintf(p->out, "  … and %zu more: see ", n - shown(p, n));
+	put(p, quoted(p->s->run));
+	fputs("/summary.txt, or run with -v\n", p->out);
 }
 
 static void failures(struct page *p)
@@ -208,8 +208,9 @@ static int write_text(const struct summary *s, const struct report_look *look, F
 	verdict(&p);
 	if (!look->quiet) {
 		isolation(&p);
-		cleanup_free char *run = quoted(s->run);
-		fprintf(out, "run folder: %s\n", run ? run : s->run);
+		fputs("run folder: ", out);
+		put(&p, quoted(s->run));
+		fputs("\n", out);
 	}
 	return p.no_memory ? err_set(e, ENOMEM, "write the summary: no memory") : 0;
 }

@@ -1,6 +1,7 @@
 #include "runner/config.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
+#include "tests/lib/fault_walk.h"
 #include "tests/lib/folder.h"
 #include "tests/lib/tap.h"
 
@@ -263,6 +264,24 @@ static void test_command(const struct folder *f)
 	tap_ok(r < 0 && bad.bisect_exit, "an error before --bisect-exit knows of it");
 }
 
+static void test_faults(const struct folder *f)
+{
+	folder_put(f, "project/fumehood.json",
+		   "{\"version\": 1, \"env\": {\"set\": {\"A\": \"1\"}}, \"state_dirs\": [\"x\"]}");
+	const char *argv[] = { "run",      "--env",      "A=2", "--expose",
+			       "y",        "--out",      "z",   "--accept-reduced",
+			       "net,time", "--pass-env", "Q",   NULL };
+	int wrong = 0;
+	int n = 1;
+	for (; fault_walk_on(n); n++) {
+		cleanup(config_done) struct config c = CONFIG_NULL;
+		struct err e = ERR_NULL;
+		int r = config_load(&c, countof(argv) - 1, argv, &e);
+		wrong += fault_walk_hit() ? r == 0 || !e.text[0] : r != 0;
+	}
+	tap_ok(wrong == 0 && n > 20, "each of %d faults is told", n);
+}
+
 static void test_help(void)
 {
 	cleanup_free char *help = NULL;
@@ -294,6 +313,7 @@ int main(void)
 		return 1;
 	test_cases(&f);
 	test_command(&f);
+	test_faults(&f);
 	test_help();
 	return chdir("/") | tap_done();
 }

@@ -3,6 +3,7 @@
 #include "runner/hints.h"
 #include "sandbox/base/buf.h"
 #include "sandbox/base/cleanup.h"
+#include "tests/lib/fault_walk.h"
 #include "tests/lib/tap.h"
 
 static const char *const caller[] = { "DATABASE_URL=x", "API_KEY=y", "HOME=/home/u", "PWD=/x",
@@ -65,6 +66,19 @@ static bool fit(const struct strv *hints, const char *expected)
 	return !*at;
 }
 
+static void test_faults(void)
+{
+	int wrong = 0;
+	int n = 1;
+	for (; fault_walk_on(n); n++) {
+		cleanup(strv_done) struct strv hints = STRV_NULL;
+		int r = hints_find(&plain, "DATABASE_URL: /home/u/.aws/config does not exist, ENOSPC",
+				   &hints);
+		wrong += fault_walk_hit() ? r == 0 : hints.len != 3;
+	}
+	tap_ok(wrong == 0 && n > 5, "each of %d faults is told", n);
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < countof(cases); i++) {
@@ -74,5 +88,6 @@ int main(void)
 		tap_ok(r == 0 && fit(&hints, cases[i].hints), "%s: %s", cases[i].text,
 		       hints.len ? hints.at[0] : "-");
 	}
+	test_faults();
 	return tap_done();
 }

@@ -9,6 +9,7 @@
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/text.h"
+#include "tests/lib/fault_walk.h"
 #include "tests/lib/folder.h"
 #include "tests/lib/tap.h"
 
@@ -175,6 +176,27 @@ static void test_closed_folder(const struct folder *f)
 	       "a folder that cannot be written: %s (%s)", e.text, e.hint);
 }
 
+static void test_faults(const struct folder *f)
+{
+	int wrong = 0;
+	int n = 1;
+	for (; fault_walk_on(n); n++) {
+		cleanup(ledger_done) struct ledger l = LEDGER_NULL;
+		cleanup_close int log = -1;
+		cleanup_free char *tail = NULL;
+		struct err e = ERR_NULL;
+		char out[64];
+		snprintf(out, sizeof(out), "faults/%d", n);
+		int r = ledger_create(folder_path(f, out), "/a", NULL, &l, &e);
+		r = r ? r : ledger_append(&l, "{\"v\":1,\"kind\":\"a\"}", 18, &e);
+		r = r ? r : ledger_open_log(&l, "s", &log, &e);
+		r = r ? r : ledger_log_tail(&l, "s", 1, &tail, &e);
+		r = r ? r : ledger_save(&l, "run.json", "{}", 2, &e);
+		wrong += fault_walk_hit() ? r == 0 || !e.text[0] : r != 0;
+	}
+	tap_ok(wrong == 0 && n > 10, "each of %d faults is told", n);
+}
+
 int main(void)
 {
 	cleanup(folder_done) struct folder f;
@@ -184,5 +206,6 @@ int main(void)
 	test_logs(&f);
 	test_closed_folder(&f);
 	test_lines(&f);
+	test_faults(&f);
 	return tap_done();
 }

@@ -1,6 +1,7 @@
 #include "runner/printable.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/text.h"
+#include "tests/lib/fault_walk.h"
 #include "tests/lib/tap.h"
 
 static const struct {
@@ -47,6 +48,18 @@ static const struct {
 	{ "", 0, 5, 0 },
 };
 
+static void test_faults(void)
+{
+	int wrong = 0;
+	int n = 1;
+	for (; fault_walk_on(n); n++) {
+		cleanup_free char *word = quoted("it's \x1b");
+		cleanup_free char *line = telling_line("a\nb");
+		wrong += fault_walk_hit() && word && line;
+	}
+	tap_ok(wrong == 0 && n > 3, "each of %d faults is told", n);
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < countof(cases); i++) {
@@ -63,5 +76,6 @@ int main(void)
 		tap_ok(columns(widths[i].text) == widths[i].columns &&
 			       columns_cut(widths[i].text, widths[i].max) == widths[i].bytes,
 		       "columns of %s", widths[i].text);
+	test_faults();
 	return tap_done();
 }

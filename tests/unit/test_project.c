@@ -2,6 +2,7 @@
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/text.h"
+#include "tests/lib/fault_walk.h"
 #include "tests/lib/folder.h"
 #include "tests/lib/tap.h"
 
@@ -60,6 +61,19 @@ static bool is(const struct folder *f, const char *path, const char *expected)
 	return text_eq(path, expected ? folder_path(f, expected) : NULL);
 }
 
+static void test_faults(const struct folder *f)
+{
+	int wrong = chdir(folder_path(f, "linked/src"));
+	int n = 1;
+	for (; fault_walk_on(n); n++) {
+		cleanup(project_done) struct project p = PROJECT_NULL;
+		struct err e = ERR_NULL;
+		int r = project_find(NULL, "/nowhere", &p, &e);
+		wrong += fault_walk_hit() ? r == 0 || !e.text[0] : r != 0 || !p.git_dir;
+	}
+	tap_ok(wrong == 0 && n > 5, "each of %d faults is told", n);
+}
+
 int main(void)
 {
 	cleanup(folder_done) struct folder f;
@@ -84,5 +98,6 @@ int main(void)
 			       "from %s: %s %s %s %s", cases[i].cwd, p.path, p.cwd, p.config,
 			       p.git_dir);
 	}
+	test_faults(&f);
 	return chdir("/") | tap_done();
 }

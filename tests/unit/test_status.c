@@ -1,6 +1,6 @@
-#include "runner/judge/status.h"
-
 #include <string.h>
+
+#include "runner/judge/status.h"
 #include "sandbox/base/cleanup.h"
 #include "tests/lib/tap.h"
 

@@ -9,6 +9,7 @@
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fd.h"
+#include "tests/lib/fault_walk.h"
 #include "tests/lib/tap.h"
 
 /* Each folder of SUMMARY_DATA is a run; beside its ledger stand the reports that it must give.
@@ -49,6 +50,27 @@ static void compare(const char *run, const struct summary *s, size_t i)
 		fprintf(stderr, "%s", text);
 }
 
+/* Reading and writing the richest run, with each call failing in turn. */
+static void test_faults(void)
+{
+	cleanup(ledger_done) struct ledger l = LEDGER_NULL;
+	cleanup_free char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	int wrong = ledger_open(SUMMARY_DATA "/mixed", &l, NULL);
+	int n = 1;
+	for (; fault_walk_on(n); n++) {
+		cleanup(summary_done) struct summary s = SUMMARY_NULL;
+		struct err e = ERR_NULL;
+		int r = summary_read(&l, &s, &e);
+		for (size_t i = 0; i < countof(reports) && !r; i++)
+			r = reports[i].format->write(&s, &reports[i].look, out, &e);
+		wrong += fault_walk_hit() ? r == 0 || !e.text[0] : r != 0;
+	}
+	fclose(out);
+	tap_ok(wrong == 0 && n > 100, "each of %d faults is told", n);
+}
+
 int main(void)
 {
 	for (size_t k = 0; k < countof(runs); k++) {
@@ -66,5 +88,6 @@ int main(void)
 		for (size_t i = 0; i < countof(reports); i++)
 			compare(runs[k], &s, i);
 	}
+	test_faults();
 	return tap_done();
 }
