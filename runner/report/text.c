@@ -48,6 +48,13 @@ static void put(struct page *p, char *text)
 	free(text);
 }
 
+static void put_printable(struct page *p, const char *before, const char *text, const char *after)
+{
+	fputs(before, p->out);
+	put(p, printable(text));
+	fputs(after, p->out);
+}
+
 static void rest(struct page *p, size_t n)
 {
 	if (shown(p, n) == n)
@@ -69,7 +76,7 @@ static void failures(struct page *p)
 			style(p, STYLE_PLAIN));
 		put(p, quoted(f->test));
 		if (f->phase)
-			fprintf(p->out, " (%s)", f->phase);
+			put_printable(p, " (", f->phase, ")");
 		cleanup_free char *line = telling_line(f->message ? f->message : "");
 		p->no_memory |= !line;
 		fprintf(p->out, "%s%s\n", line && *line ? "\n    " : "", line ? line : "");
@@ -91,16 +98,14 @@ static void change(struct page *p, const struct summary_change *c, size_t below,
 		fprintf(p->out, " (%s)", detail);
 	if (below)
 		fprintf(p->out, " and %zu below it", below);
-	if (c->fixture) {
-		fputs(", by fixture ", p->out);
-		put(p, printable(c->fixture));
-	}
+	if (c->fixture)
+		put_printable(p, ", by fixture ", c->fixture, "");
 	for (size_t i = 0; i < c->suspects.len; i++) {
 		fputs(i ? ", " : ", or by what is left of ", p->out);
 		put(p, quoted(c->suspects.at[i]));
 	}
 	if (c->when)
-		fprintf(p->out, ", %s", c->when);
+		put_printable(p, ", ", c->when, "");
 	fputs("\n", p->out);
 }
 
@@ -150,9 +155,7 @@ static void lines(struct page *p, const char *title, const char *const *texts)
 		return;
 	fprintf(p->out, "%s%s%s\n", style(p, STYLE_BOLD), title, style(p, STYLE_PLAIN));
 	for (; *texts; texts++) {
-		fputs("  ", p->out);
-		put(p, printable(*texts));
-		fputs("\n", p->out);
+		put_printable(p, "  ", *texts, "\n");
 	}
 	fputs("\n", p->out);
 }
@@ -170,24 +173,30 @@ static void verdict(struct page *p)
 	fputs("\n", p->out);
 }
 
-/* "isolation: 14 of 17 verified; net off (asked); time reduced: no such file" */
-static void isolation(const struct page *p)
+/* "isolation: 15 of 17 verified; net off (asked); time reduced: there is no such namespace" */
+static void isolation(struct page *p)
 {
 	const cJSON *parts = cJSON_GetObjectItemCaseSensitive(p->s->about, "isolation");
 	const cJSON *why = cJSON_GetObjectItemCaseSensitive(p->s->about, "isolation_why");
-	if (!parts)
-		return;
 	size_t verified = 0;
 	const cJSON *part;
-	cJSON_ArrayForEach(part, parts) verified += text_eq(part->valuestring, "verified");
+	if (!parts)
+		return;
+	cJSON_ArrayForEach(part, parts)
+	{
+		verified += text_eq(part->valuestring, "verified");
+	}
 	fprintf(p->out, "isolation: %zu of %d verified", verified, cJSON_GetArraySize(parts));
 	cJSON_ArrayForEach(part, parts)
 	{
-		if (text_eq(part->valuestring, "verified"))
-			continue;
+		const char *state = part->valuestring ? part->valuestring : "unknown";
 		const char *reason = json_text(why, part->string);
-		fprintf(p->out, "; %s %s%s%s", part->string, part->valuestring, reason ? ": " : "",
-			reason ? reason : "");
+		if (text_eq(state, "verified"))
+			continue;
+		put_printable(p, "; ", part->string, " ");
+		put_printable(p, "", state, reason ? ": " : "");
+		if (reason)
+			put_printable(p, "", reason, "");
 	}
 	fputs("\n", p->out);
 }
