@@ -30,7 +30,7 @@ int subject_follow(struct subject *s, const struct vantage *v, struct err *e)
 bool subject_gone(const struct subject *s)
 {
 	struct pollfd ended = { .fd = s->pidfd, .events = POLLIN };
-	return s->pidfd < 0 || poll(&ended, 1, 0) != 0;
+	return s->pidfd < 0 || poll(&ended, 1, 0) > 0;
 }
 
 int subject_open(const struct subject *s, const struct vantage *v, const char *name, int flags)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 /* The nth from now fails: counts down to 0, and stays there. */
 static int countdown;
@@ -53,10 +54,18 @@ WRAP(char *, strdup, (const char *s), (s), ENOMEM, NULL)
 WRAP(char *, strndup, (const char *s, size_t len), (s, len), ENOMEM, NULL)
 WRAP(int, vasprintf, (char **ret, const char *fmt, va_list args), (ret, fmt, args), ENOMEM, -1)
 WRAP(ssize_t, read, (int fd, void *bytes, size_t len), (fd, bytes, len), EIO, -1)
+WRAP(ssize_t, pread64, (int fd, void *bytes, size_t len, off64_t at), (fd, bytes, len, at), EIO, -1)
+WRAP(ssize_t, getdents64, (int fd, void *bytes, size_t len), (fd, bytes, len), EIO, -1)
+WRAP(ssize_t, process_vm_readv,
+     (pid_t pid, const struct iovec *local, unsigned long local_len, const struct iovec *remote,
+      unsigned long remote_len, unsigned long flags),
+     (pid, local, local_len, remote, remote_len, flags), EFAULT, -1)
 WRAP(ssize_t, readlinkat, (int dir, const char *path, char *text, size_t len),
      (dir, path, text, len), EIO, -1)
 WRAP(int, fstatat64, (int dir, const char *path, struct stat *st, int flags),
      (dir, path, st, flags), EIO, -1)
+WRAP(void *, tsearch, (const void *key, void **root, int (*compare)(const void *, const void *)),
+     (key, root, compare), ENOMEM, NULL)
 WRAP(DIR *, fdopendir, (int fd), (fd), ENOMEM, NULL)
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */

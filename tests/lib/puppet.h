@@ -27,9 +27,9 @@ static inline _Noreturn void puppet_live(int sock)
 {
 	struct puppet_order order;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (read(sock, &order, sizeof(order)) == sizeof(order)) {
+	while (recv(sock, &order, sizeof(order), 0) == sizeof(order)) {
 		order.deed(order.arg);
-		if (write(sock, "", 1) != 1)
+		if (send(sock, "", 1, MSG_NOSIGNAL) != 1)
 			break;
 	}
 	_exit(0);
@@ -58,7 +58,8 @@ static inline void puppet_do(const struct puppet *p, void (*deed)(const char *ar
 	char answer;
 	for (size_t i = 0; arg && arg[i] && i + 1 < sizeof(order.arg); i++)
 		order.arg[i] = arg[i];
-	if (write(p->sock, &order, sizeof(order)) != sizeof(order) || read(p->sock, &answer, 1) < 0)
+	if (send(p->sock, &order, sizeof(order), MSG_NOSIGNAL) != sizeof(order) ||
+	    recv(p->sock, &answer, 1, 0) < 0)
 		abort();
 }
 

@@ -8,6 +8,7 @@
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "tests/lib/deltas.h"
+#include "tests/lib/fault_walk.h"
 #include "tests/lib/tap.h"
 
 /* A sensor that offers what the test writes down for it. */
@@ -358,6 +359,50 @@ static void test_zone(void)
 	tap_ok(text_eq(zone_of(&none, "/tmp/a"), "system"), "without rows all is system");
 }
 
+/* All steps on one fingerprint, their deltas put together, and what was met. */
+static int live(struct delta_list *all, struct met_list *met, struct err *e)
+{
+	struct vantage v = { 0 };
+	struct fingerprint *f = NULL;
+	struct delta_list alive = DELTA_LIST_NULL;
+	int r = fingerprint_new(&v, toys, &f, e);
+	for (size_t i = 0; !r && i < countof(steps); i++) {
+		struct delta_list later = DELTA_LIST_NULL;
+		script = steps[i].look;
+		script.met = "a";
+		script.blind = "no window";
+		r = fingerprint_look(f, steps[i].by, &later, met, e);
+		if (!r && delta_list_append(all, &later))
+			r = err_set(e, ENOMEM, "append");
+		if (!r)
+			r = fingerprint_survivors(f, &alive, e);
+		delta_list_done(&later);
+	}
+	fault_walk_hit(); /* from here on nothing fails */
+	delta_list_done(&alive);
+	fingerprint_free(f);
+	return r;
+}
+
+static void test_faults(void)
+{
+	int n = 1;
+	bool handled = true;
+	for (; fault_walk_on(n); n++) {
+		struct delta_list all = DELTA_LIST_NULL;
+		struct met_list met = { 0 };
+		struct err e = ERR_NULL;
+		int r = live(&all, &met, &e);
+		bool ok = fault_walk_hit() ? r == -ENOMEM && e.code == ENOMEM : r == 0 && met.len > 0;
+		if (!ok)
+			tap_ok(false, "call %d fails: %d, %s", n, r, e.text);
+		handled = handled && ok;
+		delta_list_done(&all);
+		met_list_done(&met);
+	}
+	tap_ok(handled && n > 100, "each of %d allocations failed once", n - 2);
+}
+
 int main(void)
 {
 	test_steps();
@@ -368,5 +413,6 @@ int main(void)
 	test_survivors();
 	test_words();
 	test_zone();
+	test_faults();
 	return tap_done();
 }

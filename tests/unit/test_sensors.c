@@ -17,7 +17,9 @@
 #include "probe/sensors/sensors.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
+#include "sandbox/base/json.h"
 #include "tests/lib/deltas.h"
+#include "tests/lib/fault_walk.h"
 #include "tests/lib/folder.h"
 #include "tests/lib/puppet.h"
 #include "tests/lib/tap.h"
@@ -605,6 +607,113 @@ static void test_gone(void)
 	}
 }
 
+/* ---- faults ---- */
+
+/* The whole life of a fingerprint on a puppet that leaves a thing between two looks. */
+struct life {
+	const struct sensor *sensor;
+	void (*leave)(const char *arg);
+	void (*undo)(const char *arg);
+	const char *left;
+	const char *undone;
+};
+
+/* Its folder stands for /proc, where nobody else's processes come and go. */
+static void look_into_folder(struct scene *s)
+{
+	close(s->v.proc);
+	s->v.proc = open(s->dir.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	s->v.pid = s->v.inner = 0;
+}
+
+static void do_put_process(const char *arg)
+{
+	char text[128];
+	const struct folder here = { "." };
+	snprintf(text, sizeof(text), "%s/stat", arg);
+	folder_put(&here, text, "8 (left) S 5 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 7 0\n");
+	snprintf(text, sizeof(text), "%s/cmdline", arg);
+	folder_put(&here, text, "left");
+}
+
+static void do_remove_process(const char *arg)
+{
+	struct folder it;
+	snprintf(it.path, sizeof(it.path), "%s", arg);
+	folder_done(&it);
+}
+
+static int live(const struct life *life, struct scene *s, char **ret, bool *ret_blind, struct err *e)
+{
+	const char *domain = life->sensor->domain;
+	struct delta_list deltas = DELTA_LIST_NULL;
+	struct fingerprint *f = NULL;
+	int r = fingerprint_new(&s->v, s->sensors, &f, e);
+	if (!r)
+		r = fingerprint_look(f, DELTA_STOOD, &deltas, NULL, e);
+	*ret_blind = f && fingerprint_blind(f, domain);
+	puppet_do(&s->puppet, life->leave, life->left);
+	if (!r)
+		r = fingerprint_look(f, 1, &deltas, NULL, e);
+	*ret_blind |= f && fingerprint_blind(f, domain);
+	if (!r)
+		r = fingerprint_look_full(f, 1, &deltas, e);
+	*ret_blind |= f && fingerprint_blind(f, domain);
+	puppet_do(&s->puppet, life->undo, life->undone);
+	fault_walk_hit(); /* from here on nothing fails */
+	*ret = r ? NULL : deltas_text(&deltas, false);
+	delta_list_done(&deltas);
+	fingerprint_free(f);
+	return r;
+}
+
+static bool is_handled(int r, const struct err *e, bool blind, const char *seen, const char *whole)
+{
+	if (r)
+		return e->code == -r && e->text[0];
+	return blind || text_eq(seen, whole);
+}
+
+/* Whichever call fails: an error in words, a domain that says it is blind, or the same deltas. */
+static void test_faults(void)
+{
+	static const struct life lives[] = {
+		{ &sensor_env, do_setenv, do_unsetenv, "FAULT=1", "FAULT" },
+		{ &sensor_process, do_umask, do_umask, "077", "022" },
+		{ &sensor_descriptors, do_open, do_close, "200 0 /dev/null", "200" },
+		{ &sensor_threads, do_thread, do_join, "worker", NULL },
+		{ &sensor_processes, do_put_process, do_remove_process, "8", "8" },
+	};
+	cJSON_InitHooks(&(struct cJSON_Hooks){ malloc, free });
+	for (size_t i = 0; i < countof(lives); i++) {
+		const struct life *life = &lives[i];
+		struct scene s;
+		scene_begin(&s, life->sensor);
+		if (life->sensor == &sensor_processes)
+			look_into_folder(&s);
+		cleanup_free char *whole = NULL;
+		bool blind;
+		live(life, &s, &whole, &blind, NULL);
+		tap_ok(whole && !blind && strchr(whole, '\n'), "%s: without a fault: %s",
+		       life->sensor->domain, whole);
+		int n = 1;
+		bool handled = true;
+		for (; fault_walk_on(n); n++) {
+			cleanup_free char *seen = NULL;
+			struct err e = ERR_NULL;
+			int r = live(life, &s, &seen, &blind, &e);
+			bool ok = is_handled(r, &e, blind, seen, whole);
+			if (!ok)
+				tap_ok(false, "%s: call %d fails: %d, %s%s", life->sensor->domain,
+				       n, r, e.text, seen ? seen : "");
+			handled = handled && ok;
+		}
+		tap_ok(handled && n > 10, "%s: each of %d calls failed once", life->sensor->domain,
+		       n - 2);
+		scene_end(&s);
+	}
+}
+
 int main(void)
 {
 	test_env();
@@ -615,5 +724,6 @@ int main(void)
 	test_reused();
 	test_threads();
 	test_gone();
+	test_faults();
 	return tap_done();
 }
