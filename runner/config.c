@@ -58,7 +58,7 @@ struct setting {
 	const char *group; /* heading above this row and those that follow */
 };
 #define A(suffix, member) .kind = KIND_##suffix, .at = offsetof(struct config, member)
-#define AMONG(array)      .names = array, .names_len = countof(array)
+#define AMONG(array)      .names = (array), .names_len = countof(array)
 
 static const struct setting settings[] = {
 	{ "network", "network", "none|host",

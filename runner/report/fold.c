@@ -1,7 +1,6 @@
 #include "runner/report/fold.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,10 +42,10 @@ static int find_top(const struct summary_changes *list, const struct map *create
 		cleanup_free char *name = name_of(c, (size_t)(strrchr(c->key, '/') - c->key));
 		if (!name)
 			return -ENOMEM;
-		uintptr_t above = (uintptr_t)map_get(created, name);
+		const struct summary_change *above = map_get(created, name);
 		if (!above)
 			return 0;
-		*ret = above - 1;
+		*ret = (size_t)(above - list->at);
 	}
 }
 
@@ -67,7 +66,7 @@ static int fold_all(const struct summary_changes *list, const struct map *create
 
 int fold_changes(const struct summary_changes *list, struct fold *ret)
 {
-	cleanup(map_done) struct map created = MAP_NULL(NULL); /* name -> index + 1 */
+	cleanup(map_done) struct map created = MAP_NULL(NULL);
 	cleanup(fold_done) struct fold f = { .len = list->len };
 	f.below = calloc(list->len + 1, sizeof(*f.below));
 	f.folded = calloc(list->len + 1, sizeof(*f.folded));
@@ -77,7 +76,7 @@ int fold_changes(const struct summary_changes *list, struct fold *ret)
 		if (!is_created(&list->at[i]))
 			continue;
 		cleanup_free char *name = name_of(&list->at[i], strlen(list->at[i].key));
-		if (!name || map_put(&created, name, (void *)(uintptr_t)(i + 1)))
+		if (!name || map_put(&created, name, &list->at[i]))
 			return -ENOMEM;
 	}
 	int r = fold_all(list, &created, &f);
