@@ -246,7 +246,6 @@ class Adapter:
             "python": "%d.%d.%d" % sys.version_info[:3],
             "can": ["reorder"],
             "rootdir": clean(self.config.rootpath),
-            "inode": self.looker.inode,
             "plugins": foreign_plugins(self.config),
         }
         answer = self.looker.ask(Own.encode(packet))

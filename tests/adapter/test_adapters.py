@@ -1,8 +1,9 @@
-"""The pytest adapter against a looker that looks at nothing. Prints TAP.
+"""The adapters against a looker that looks at nothing: pytest's, and the example of PROTOCOL.md.
+Prints TAP.
 
 A case is a folder of tests/suites/adapter: a suite, `case.json` (all optional: the arguments of
 pytest or a whole command, the plan, what the looker does, more environment) and `expect.txt`, the
-packets one a line. `test_pytest.py --write NAME...` writes that file anew, to be read before it is
+packets one a line. `test_adapters.py --write NAME...` writes that file anew, to be read before it is
 believed.
 """
 
@@ -62,7 +63,7 @@ def show(packet, folder):
     elif kind == "collected":
         parts = ["%(id)s (%(file)s:%(line)s)" % test for test in packet["content"]["tests"]]
         parts += ["missing " + name for name in packet["content"]["missing"]]
-        parts += ["said " + text for text in packet["said"]]
+        parts += ["said " + text for text in packet.get("said", [])]
         return "\n".join(["collected"] + ["    " + escape(part) for part in parts])
     elif kind == "uncollectable":
         parts = [packet["id"], packet["outcome"], last_line(packet["why"])]
@@ -79,7 +80,7 @@ def show(packet, folder):
             parts.append("| " + last_line(packet["message"]))
         parts.append("-> " + (packet["next"] or "none"))
     elif kind == "done":
-        parts = [str(packet["exit"]), packet.get("why", "")]
+        parts = [str(packet.get("exit", "")), packet.get("why", "")]
     else:
         parts = []
     return escape(" ".join([kind] + [part for part in parts if part]))
@@ -96,13 +97,21 @@ def bad_shape(packet):
         return None
     if packet["v"] != 1 or packet["bytes"] > 65536:
         return "version or size"
-    if packet["t"] == "hello" and (packet["adapter"] != "pytest" or packet["can"] != ["reorder"]):
+    if packet["t"] == "hello" and packet["can"] != ["reorder"]:
         return "hello"
-    if packet["t"] == "collected" and not packet["basetemp"].startswith("/"):
+    if packet["t"] == "collected" and not packet.get("basetemp", "/").startswith("/"):
         return "basetemp"
     if packet["t"] == "finish" and set(packet["us"]) != set(packet["phases"]):
         return "us"
     return None
+
+
+def put_example(suite):
+    """The example of PROTOCOL.md, as it stands there."""
+    with open(os.path.join(ROOT, "probe/adapters/PROTOCOL.md"), encoding="utf-8") as file:
+        code = re.search(r"```python\n(.*?)```", file.read(), re.DOTALL).group(1)
+    with open(os.path.join(suite, "example.py"), "w", encoding="utf-8") as file:
+        file.write(code)
 
 
 def run(name, folder):
@@ -114,6 +123,8 @@ def run(name, folder):
     if os.path.exists(os.path.join(suite, "case.json")):
         with open(os.path.join(suite, "case.json"), encoding="utf-8") as file:
             case = json.load(file)
+    if "example.py" in case.get("command", []):
+        put_example(suite)
     looker = FakeLooker(folder, case.get("plan"), case.get("stop_at"), case.get("hang_up_at"))
     env = with_adapter(environment(folder, case.get("env", {})), looker.path)
     command = case.get("command", ["python3", "-m", "pytest"]) + case.get("args", [])
