@@ -37,6 +37,7 @@ struct traits {
 
 struct process {
 	struct subject subject;
+	int dir; /* /proc/PID; -1 as the others while nothing was told */
 	int status;
 	int personality;
 	struct traits last;
@@ -49,8 +50,7 @@ static int process_open(const struct vantage *v, void **ret, struct err *e)
 	if (!p)
 		return err_sys(e, "follow the test process");
 	p->subject = SUBJECT_NULL;
-	p->status = -1;
-	p->personality = -1;
+	p->dir = p->status = p->personality = -1;
 	*ret = p;
 	return 0;
 }
@@ -122,18 +122,16 @@ static int read_nice(const struct process *p, struct traits *t)
 	return -errno;
 }
 
-static int read_cwd(const struct process *p, const struct vantage *v, struct traits *t)
+static int read_cwd(const struct process *p, struct traits *t)
 {
-	char path[32];
-	snprintf(path, sizeof(path), "%d/cwd", p->subject.inner);
-	ssize_t len = readlinkat(v->proc, path, t->cwd, sizeof(t->cwd) - 1);
+	ssize_t len = readlinkat(p->dir, "cwd", t->cwd, sizeof(t->cwd) - 1);
 	if (len < 0)
 		return -errno;
 	t->cwd[len] = '\0';
 	return 0;
 }
 
-static int read_traits(const struct process *p, const struct vantage *v, struct traits *ret)
+static int read_traits(const struct process *p, struct traits *ret)
 {
 	int r = read_status(p, ret);
 	if (!r)
@@ -142,7 +140,7 @@ static int read_traits(const struct process *p, const struct vantage *v, struct 
 		r = read_limits(p, ret);
 	if (!r)
 		r = read_nice(p, ret);
-	return r ? r : read_cwd(p, v, ret);
+	return r ? r : read_cwd(p, ret);
 }
 
 /* ---- what of it is told ---- */
@@ -155,11 +153,9 @@ static bool is_deleted(const struct process *p, const struct vantage *v, const c
 	size_t mark_len = sizeof(mark) - 1;
 	if (len < mark_len || strcmp(cwd + len - mark_len, mark) != 0)
 		return false;
-	char path[32];
 	struct stat it;
 	struct stat named;
-	snprintf(path, sizeof(path), "%d/cwd", p->subject.inner);
-	return fstatat(v->proc, path, &it, 0) || fstatat(v->root, cwd + 1, &named, 0) ||
+	return fstatat(p->dir, "cwd", &it, 0) || fstatat(v->root, cwd + 1, &named, 0) ||
 	       it.st_ino != named.st_ino || it.st_dev != named.st_dev;
 }
 
@@ -281,30 +277,31 @@ static int tell_numbers(struct sink *sink, bool all, const struct traits *last,
 
 static void leave(struct process *p)
 {
+	fd_close_at(&p->dir);
 	fd_close_at(&p->status);
 	fd_close_at(&p->personality);
 }
 
 static int enter(struct process *p, const struct vantage *v)
 {
-	int fd = subject_open(&p->subject, v, "personality", O_RDONLY);
-	if (fd < 0)
-		return fd;
-	p->personality = fd;
-	fd = subject_open(&p->subject, v, "status", O_RDONLY);
-	if (fd < 0)
-		return fd;
-	p->status = fd;
-	return 0;
+	int dir = subject_open(&p->subject, v, "", O_PATH | O_DIRECTORY);
+	if (dir < 0)
+		return dir;
+	p->dir = dir;
+	p->status = openat(dir, "status", O_RDONLY | O_CLOEXEC);
+	if (p->status < 0)
+		return -errno;
+	p->personality = openat(dir, "personality", O_RDONLY | O_CLOEXEC);
+	return p->personality < 0 ? -errno : 0;
 }
 
 static int look_at(struct process *p, const struct vantage *v, struct sink *sink)
 {
 	struct traits now = { 0 };
-	bool all = p->status < 0;
+	bool all = p->dir < 0;
 	int r = all ? enter(p, v) : 0;
 	if (!r)
-		r = read_traits(p, v, &now);
+		r = read_traits(p, &now);
 	if (r || subject_gone(&p->subject))
 		return r;
 	if (all)
