@@ -51,7 +51,7 @@ static void look_at_overlay(struct file_state *state)
 
 int file_state_open(int root, const char *path, bool upper, struct file_state *ret, struct err *e)
 {
-	cleanup(file_state_done) struct file_state state = FILE_STATE_NULL;
+	cleanup(file_state_done) struct file_state state = { .root = root, .path = path };
 	state.fd = walk_open(root, path, O_PATH);
 	if (state.fd < 0 && !walk_absent(errno))
 		return err_sys(e, "look at %s", path);
@@ -112,21 +112,26 @@ static int add_facts(cJSON *value, const struct stat *st, const struct file_owne
 	return r;
 }
 
-static int open_content(int fd)
+/* By its path again, which is quicker than by link_to(): a regular file stood there a moment ago. */
+static int open_content(const struct file_state *state)
 {
-	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	int content = open(link_to(fd).path, flags | O_NOATIME);
-	return content < 0 && errno == EPERM ? open(link_to(fd).path, flags) : content;
+	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+	int fd = walk_open(state->root, state->path, flags | O_NOATIME);
+	if (fd < 0 && errno == EPERM) /* somebody else's */
+		fd = walk_open(state->root, state->path, flags);
+	struct stat st;
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == state->st.st_ino &&
+	    st.st_dev == state->st.st_dev)
+		return fd;
+	fd_close_at(&fd);
+	return open(link_to(state->fd).path, flags | O_CLOEXEC);
 }
 
-/* A file of somebody else that nobody here may read has no digest. */
-static int add_content(cJSON *value, const struct file_state *state, struct err *e)
+/* A file of somebody else that nobody here may read (content is -1) has no digest. */
+static int add_content(cJSON *value, const struct file_state *state, int content, struct err *e)
 {
-	cleanup_close int content = open_content(state->fd);
-	if (content < 0 && (errno == EACCES || errno == EPERM))
-		return add_number(value, "size", (uint64_t)state->st.st_size);
 	if (content < 0)
-		return err_sys(e, "open a file to hash it");
+		return add_number(value, "size", (uint64_t)state->st.st_size);
 	struct digest digest;
 	uint64_t len;
 	int r = digest_file(content, &digest, &len, e);
@@ -170,8 +175,6 @@ static int digest_xattr(const char *path, const char *name, struct buf *room, st
 static int add_xattrs(cJSON *value, int fd)
 {
 	struct link link = link_to(fd);
-	if (listxattr(link.path, NULL, 0) <= 0)
-		return 0;
 	cleanup_free char *names = malloc(XATTR_LIST_MAX);
 	cleanup(buf_done) struct buf room = BUF_NULL;
 	if (!names)
@@ -186,20 +189,35 @@ static int add_xattrs(cJSON *value, int fd)
 	return digest_eq(sum, DIGEST_NULL) ? 0 : add_digest(value, "xattrs", sum);
 }
 
+static int add_file(cJSON *value, const struct file_state *state, struct err *e)
+{
+	cleanup_close int content = open_content(state);
+	if (content < 0 && errno != EACCES && errno != EPERM)
+		return err_sys(e, "open a file to hash it");
+	int r = add_content(value, state, content, e);
+	if (r || (content >= 0 && flistxattr(content, NULL, 0) == 0)) /* the quick way to know */
+		return r;
+	return add_xattrs(value, state->fd);
+}
+
+static int add_rest(cJSON *value, const struct file_state *state, struct err *e)
+{
+	if (S_ISREG(state->st.st_mode))
+		return add_file(value, state, e);
+	if (S_ISLNK(state->st.st_mode))
+		return add_target(value, state->fd, e);
+	return add_xattrs(value, state->fd);
+}
+
 int file_state_value(const struct file_state *state, const struct file_owner *usual, char **ret,
 		     struct err *e)
 {
 	cleanup_json cJSON *value = cJSON_CreateObject();
 	if (!value)
 		return -ENOMEM;
-	mode_t mode = state->st.st_mode;
 	int r = add_facts(value, &state->st, usual);
-	if (!r && S_ISREG(mode))
-		r = add_content(value, state, e);
-	if (!r && S_ISLNK(mode))
-		r = add_target(value, state->fd, e);
-	else if (!r)
-		r = add_xattrs(value, state->fd);
+	if (!r)
+		r = add_rest(value, state, e);
 	if (r)
 		return r;
 	*ret = json_line(value);

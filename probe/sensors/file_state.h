@@ -4,7 +4,7 @@
  * counts about it.
  *
  * Owns a descriptor that only points (O_PATH): nothing was opened, so nothing
- * waited and no one was disturbed. Reading content opens the same inode.
+ * waited and no one was disturbed. Borrows root and path until it is done.
  */
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -13,6 +13,8 @@
 struct err;
 
 struct file_state {
+	int root;
+	const char *path;
 	int fd; /* -1: nothing is there */
 	struct stat st;
 	/* only below the upper folder of an overlay */

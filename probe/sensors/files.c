@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 #include "probe/sensors/file_state.h"
+#include "probe/sensors/roll.h"
 #include "probe/sensors/sensors.h"
-#include "probe/sensors/shared_maps.h"
+#include "probe/sensors/writers.h"
 #include "probe/tracker/tracker.h"
 #include "probe/tracker/tree.h"
 #include "probe/tracker/walk.h"
@@ -74,9 +75,11 @@ struct files {
 	bool learned; /* looked at least once */
 	uint64_t looks;
 	bool full;
-	bool scan;   /* this look walks all places */
-	bool events; /* there were some */
-	bool mapped; /* some process can write without an event */
+	bool scan;           /* this look walks all places */
+	bool events;         /* there were some */
+	bool overlay_events; /* about what lies in an overlay */
+	bool writers;        /* some process can write without an event */
+	struct roll processes;
 	unsigned int opens;
 	const char *blind;
 	int64_t now_ns;
@@ -138,40 +141,59 @@ static bool covered(const struct files *f, const struct vantage_place *own)
 
 /* ---- gathering ---- */
 
+/* Our own opens are events, too. */
+static int count_open(struct files *f, struct err *e)
+{
+	if (!f->watch || ++f->opens % TRACKER_OPENS_MAX)
+		return 0;
+	return tracker_fanotify.pump(f->watch, e);
+}
+
+static void note_event(struct files *f, const struct entry *entry)
+{
+	const struct entry *top = place_of(entry);
+	f->events = true;
+	f->overlay_events |= top && top->place->base >= 0;
+}
+
+/* What is there has to be read again; `told` by an event. */
+static int mark(struct files *f, struct entry *entry, bool told)
+{
+	if (told)
+		note_event(f, entry);
+	entry->told |= told;
+	entry->reread = true;
+	return enqueue(f, entry);
+}
+
 static int mark_ino(struct files *f, uint64_t ino, bool told)
 {
 	int r = 0;
 	struct tree_node *node = tree_by_ino(&f->tree, ino);
-	for (; !r && node; node = tree_same_ino(node)) {
-		struct entry *entry = (struct entry *)node;
-		entry->told |= told;
-		entry->reread = true;
-		r = enqueue(f, entry);
-	}
+	for (; !r && node; node = tree_same_ino(node))
+		r = mark(f, (struct entry *)node, told);
 	return r;
 }
 
 static int on_event(void *with, const char *path, uint64_t ino)
 {
 	struct files *f = with;
-	f->events = true;
 	int r = mark_ino(f, ino, true);
 	if (r || !path)
 		return r;
 	struct entry *entry = (struct entry *)tree_add_path(&f->tree, path);
 	if (!entry)
 		return -ENOMEM;
-	entry->told = entry->reread = true;
-	return enqueue(f, entry);
+	return mark(f, entry, true);
 }
 
 static int on_open(void *with, uint64_t ino)
 {
 	struct files *f = with;
-	f->events = true;
 	int r = 0;
 	struct tree_node *node = tree_by_ino(&f->tree, ino);
 	for (; !r && node; node = tree_same_ino(node)) {
+		note_event(f, (struct entry *)node);
 		r = name_entry(f, (struct entry *)node);
 		if (!r)
 			r = sink_met(f->sink, f->id.at);
@@ -179,9 +201,14 @@ static int on_open(void *with, uint64_t ino)
 	return r;
 }
 
+struct scan {
+	struct files *f;
+	struct err *e;
+};
+
 static int on_scan(void *with, const char *path, uint64_t ino)
 {
-	struct files *f = with;
+	struct files *f = ((const struct scan *)with)->f;
 	(void)ino;
 	struct entry *entry = (struct entry *)tree_add_path(&f->tree, path);
 	if (!entry)
@@ -190,12 +217,20 @@ static int on_scan(void *with, const char *path, uint64_t ino)
 	return enqueue(f, entry);
 }
 
+static int on_list(void *with)
+{
+	const struct scan *scan = with;
+	return count_open(scan->f, scan->e);
+}
+
 /* Every name in the places, and every name that was there and is no more. */
-static int scan(struct files *f, struct err *e)
+static int scan_places(struct files *f, struct err *e)
 {
 	f->scan = true;
-	int r = tracker_scan.drain(f->scanner,
-				   &(struct tracker_report){ .with = f, .dirty = on_scan }, e);
+	struct tracker_report report = { .with = &(struct scan){ f, e },
+					 .dirty = on_scan,
+					 .list = on_list };
+	int r = tracker_scan.drain(f->scanner, &report, e);
 	struct tree_node *node = f->tree.root;
 	for (; !r && node; node = tree_walk(f->tree.root, node)) {
 		struct entry *entry = (struct entry *)node;
@@ -216,27 +251,34 @@ static const struct vantage_place *place_at(const struct files *f, const char *p
 	return found;
 }
 
-static int on_mapped(void *with, const char *path)
+static int on_writer(void *with, const char *path, bool mapped)
 {
 	struct files *f = with;
 	const struct vantage_place *place = place_at(f, path);
-	if (!place)
+	if (!place || (!mapped && place->base < 0))
 		return 0;
-	f->mapped = true;
+	f->writers = true;
 	buf_clear(&f->path);
 	int r = buf_printf(&f->path, "%s/%s", place->dir, path + strlen(place->path));
-	const struct tree_node *node = r ? NULL : tree_find_path(&f->tree, f->path.at);
-	return node ? mark_ino(f, node->ino, false) : r;
+	struct entry *entry = r ? NULL : (struct entry *)tree_find_path(&f->tree, f->path.at);
+	if (!entry)
+		return r;
+	/* Whatever a descriptor wrote moved a time. */
+	return mapped ? mark_ino(f, entry->node.ino, false) : enqueue(f, entry);
 }
 
-/* What processes have mapped can change at any time. Asked only when something was opened since no
- * process had such a mapping. */
-static int gather_mapped(struct files *f, struct err *e)
+/* Asked only when something was opened since nobody could write without an event. */
+static int gather_writers(struct files *f, struct err *e)
 {
-	if (f->v->proc < 0 || (!f->events && !f->mapped && !f->scan))
+	if (f->v->proc < 0 || (!f->events && !f->writers && !f->scan))
 		return 0;
-	f->mapped = false;
-	int r = shared_maps(f->v->proc, on_mapped, f, e);
+	struct writers ask = { .processes = &f->processes,
+			       .proc = f->v->proc,
+			       .descriptors = f->watch && (f->overlay_events || f->writers),
+			       .each = on_writer,
+			       .with = f };
+	f->writers = false;
+	int r = writers_ask(&ask, e);
 	if (r != -ENOTTY)
 		return r;
 	f->blind = "stores through shared mappings, until the last look (kernel before 6.11)";
@@ -249,10 +291,10 @@ static int gather_events(struct files *f, struct err *e)
 	if (!f->watch)
 		return 1;
 	struct err lost = ERR_NULL;
-	int r = tracker_fanotify.drain(f->watch, &(struct tracker_report){ f, on_event, on_open },
-				       &lost);
+	int r = tracker_fanotify.drain(f->watch,
+				       &(struct tracker_report){ f, on_event, on_open, NULL }, &lost);
 	if (r == -EOVERFLOW) {
-		snprintf(f->why_scan, sizeof(f->why_scan), "%u looks by scan: %.200s",
+		snprintf(f->why_scan, sizeof(f->why_scan), "%u by scan, the last because %.200s",
 			 ++f->catch_up, lost.text);
 		return 1;
 	}
@@ -265,19 +307,11 @@ static int gather(struct files *f, struct err *e)
 {
 	int r = gather_events(f, e);
 	if (r > 0)
-		r = scan(f, e);
-	return r ? r : gather_mapped(f, e);
+		r = scan_places(f, e);
+	return r ? r : gather_writers(f, e);
 }
 
 /* ---- settling ---- */
-
-/* Our own opens are events, too. */
-static int count_open(struct files *f, struct err *e)
-{
-	if (!f->watch || ++f->opens % TRACKER_OPENS_MAX)
-		return 0;
-	return tracker_fanotify.pump(f->watch, e);
-}
 
 struct below {
 	struct files *f;
@@ -552,7 +586,7 @@ static int files_look(void *memory, const struct vantage *v, bool full, struct s
 	f->sink = sink;
 	f->full = full;
 	f->scan = false;
-	f->events = false;
+	f->events = f->overlay_events = false;
 	f->looks++;
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	f->now_ns = to_ns(now);
@@ -575,6 +609,7 @@ static void files_close(void *memory)
 		tracker_scan.close(f->scanner);
 	tree_done(&f->tree);
 	free(f->queue);
+	roll_done(&f->processes, NULL);
 	buf_done(&f->path);
 	buf_done(&f->id);
 	free(f);

@@ -50,7 +50,7 @@ struct watch {
 	const struct vantage *v;
 	pid_t self;
 	struct tree folders;
-	size_t planted;
+	unsigned int opens;
 	char *room;       /* EVENTS_LEN */
 	struct buf kept;  /* events that were taken off the queue before this drain */
 	const char *lost; /* why the events do not tell it all; NULL: they do */
@@ -343,15 +343,21 @@ struct planting {
 
 static int plant(void *with, const char *path, const struct walk_name *name)
 {
-	const struct planting *planting = with;
-	struct watch *w = planting->watch;
+	struct watch *w = ((const struct planting *)with)->watch;
 	if (name->type != DT_DIR)
 		return 0;
 	struct tree_node *node = tree_add_path(&w->folders, path);
 	if (!node)
 		return -ENOMEM;
 	tree_set_ino(&w->folders, node, name->ino);
-	return ++w->planted % TRACKER_OPENS_MAX ? 0 : read_events(w, keep, planting->e);
+	return 0;
+}
+
+static int before_list(void *with)
+{
+	const struct planting *planting = with;
+	struct watch *w = planting->watch;
+	return ++w->opens % TRACKER_OPENS_MAX ? 0 : read_events(w, keep, planting->e);
 }
 
 static struct folder *folder_at(struct watch *w, const char *path)
@@ -361,6 +367,7 @@ static struct folder *folder_at(struct watch *w, const char *path)
 
 static int plant_all(struct watch *w, struct err *e)
 {
+	static const struct walk_ops ops = { .each = plant, .list = before_list };
 	struct stat st;
 	if (fstat(w->v->scratch, &st) < 0)
 		return err_sys(e, "stat the scratch");
@@ -369,7 +376,7 @@ static int plant_all(struct watch *w, struct err *e)
 	if (r)
 		return r;
 	tree_set_ino(&w->folders, w->folders.root, st.st_ino);
-	r = walk_all(w->v->scratch, "", NULL, plant, &(struct planting){ w, e }, e);
+	r = walk_all(w->v->scratch, "", NULL, &ops, &(struct planting){ w, e }, e);
 	if (r)
 		return r;
 	for (size_t i = 0; i < w->v->places_len; i++) {

@@ -24,14 +24,21 @@ static int tell(void *with, const char *path, const struct walk_name *name)
 	return report->dirty(report->with, path, 0);
 }
 
+static int list(void *with)
+{
+	const struct tracker_report *report = with;
+	return report->list ? report->list(report->with) : 0;
+}
+
 static int scan_drain(void *memory, const struct tracker_report *report, struct err *e)
 {
+	static const struct walk_ops ops = { .each = tell, .list = list };
 	const struct vantage *v = memory;
 	for (size_t i = 0; i < v->places_len; i++) {
 		const char *dir = v->places[i].dir;
 		int r = report->dirty(report->with, dir, 0);
 		if (!r)
-			r = walk_all(v->scratch, dir, v->own_dir, tell, (void *)report, e);
+			r = walk_all(v->scratch, dir, v->own_dir, &ops, (void *)report, e);
 		if (r)
 			return r;
 	}

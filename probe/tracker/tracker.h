@@ -22,6 +22,8 @@ struct tracker_report {
 	int (*dirty)(void *with, const char *path, uint64_t ino);
 	/* Somebody opened the inode. May be NULL; fanotify alone knows. */
 	int (*opened)(void *with, uint64_t ino);
+	/* scan is about to open a folder. May be NULL. */
+	int (*list)(void *with);
 };
 
 struct tracker {

@@ -97,7 +97,7 @@ int walk_list(int root, const char *path, int (*each)(void *with, const struct w
 
 struct walk {
 	const char *skip;
-	int (*each)(void *with, const char *path, const struct walk_name *name);
+	const struct walk_ops *ops;
 	void *with;
 	struct buf path; /* of the folder that is listed, and the name in it */
 	size_t folder_len;
@@ -119,27 +119,31 @@ static int meet(void *with, const struct walk_name *name)
 		r = buf_puts(&w->path, name->name);
 	if (r || (w->skip && text_eq(w->path.at, w->skip)))
 		return r;
-	r = w->each(w->with, w->path.at, name);
+	r = w->ops->each(w->with, w->path.at, name);
 	if (!r && name->type == DT_DIR && w->path.len < WALK_PATH_MAX)
 		r = strv_add(&w->folders, w->path.at);
 	return r;
 }
 
-int walk_all(int root, const char *top, const char *skip,
-	     int (*each)(void *with, const char *path, const struct walk_name *name), void *with,
+/* The last folder first: few of them wait at any time, and no descriptor is held. */
+static int list_next(int root, struct walk *w, struct err *e)
+{
+	cleanup_free char *folder = w->folders.at[--w->folders.len];
+	w->folders.at[w->folders.len] = NULL;
+	buf_clear(&w->path);
+	int r = buf_puts(&w->path, folder);
+	w->folder_len = w->path.len;
+	if (!r && w->ops->list)
+		r = w->ops->list(w->with);
+	return r ? r : walk_list(root, folder, meet, w, e);
+}
+
+int walk_all(int root, const char *top, const char *skip, const struct walk_ops *ops, void *with,
 	     struct err *e)
 {
-	cleanup(walk_done) struct walk w = { .skip = skip, .each = each, .with = with };
+	cleanup(walk_done) struct walk w = { .skip = skip, .ops = ops, .with = with };
 	int r = strv_add(&w.folders, top);
-	while (!r && w.folders.len) {
-		/* The last one first: few folders wait at any time, and no descriptor is held. */
-		cleanup_free char *folder = w.folders.at[--w.folders.len];
-		w.folders.at[w.folders.len] = NULL;
-		buf_clear(&w.path);
-		r = buf_puts(&w.path, folder);
-		w.folder_len = w.path.len;
-		if (!r)
-			r = walk_list(root, folder, meet, &w, e);
-	}
+	while (!r && w.folders.len)
+		r = list_next(root, &w, e);
 	return r;
 }

@@ -28,8 +28,11 @@ struct walk_name {
  * folder, or no more, has no names. 0, or what each() returned, or a negative errno. */
 int walk_list(int root, const char *path, int (*each)(void *with, const struct walk_name *name),
 	      void *with, struct err *e);
+struct walk_ops {
+	int (*each)(void *with, const char *path, const struct walk_name *name);
+	int (*list)(void *with); /* a folder is about to be opened; may be NULL */
+};
 /* Every path below `top`, a path below root, folders before what is in them. `skip`: a path that is
  * left out with all below it; NULL: none. */
-int walk_all(int root, const char *top, const char *skip,
-	     int (*each)(void *with, const char *path, const struct walk_name *name), void *with,
+int walk_all(int root, const char *top, const char *skip, const struct walk_ops *ops, void *with,
 	     struct err *e);

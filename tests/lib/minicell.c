@@ -135,7 +135,7 @@ static int watch_scratch(int scratch)
 static const struct vantage_zone zones[] = {
 	{ "/tmp", "tmp" },
 	{ "/home", "home" },
-	{ "/project", "source" },
+	{ "/home/project", "source" },
 	{ "/tmp/state", "state" },
 };
 
@@ -151,7 +151,7 @@ void minicell_make(struct minicell *ret, bool watch)
 					    "/scratch/work/0",
 					    "/tmp",
 					    "/home",
-					    "/project",
+					    "/scratch/home/project",
 					    "/scratch/tmp/fumehood" };
 	umask(0);
 	for (size_t i = 0; i < countof(dirs); i++)
@@ -159,13 +159,14 @@ void minicell_make(struct minicell *ret, bool watch)
 	umask(022);
 	must(mount("/scratch/tmp", "/tmp", NULL, MS_BIND, NULL) == 0, "/tmp");
 	must(mount("/scratch/home", "/home", NULL, MS_BIND, NULL) == 0, "/home");
-	must(mount("overlay", "/project", "overlay", 0,
+	must(mount("overlay", "/home/project", "overlay", 0,
 		   "lowerdir=" MINICELL_BASE ",upperdir=/scratch/upper/0,workdir=/scratch/work/0,"
 		   "userxattr,index=off,xino=off,volatile") == 0,
-	     "/project");
+	     "/home/project");
 	*ret = (struct minicell){ .places = { { "tmp", "/tmp", -1 },
 					      { "home", "/home", -1 },
-					      { "upper/0", "/project", open_dir(MINICELL_BASE) } } };
+					      { "upper/0", "/home/project",
+						open_dir(MINICELL_BASE) } } };
 	ret->v = (struct vantage){
 		.root = open_dir("/"),
 		.proc = open_dir("/proc"),
@@ -183,7 +184,7 @@ void minicell_make(struct minicell *ret, bool watch)
 
 void minicell_done(struct minicell *cell)
 {
-	static const char *const mounts[] = { "/project", "/home", "/tmp", "/scratch" };
+	static const char *const mounts[] = { "/home/project", "/home", "/tmp", "/scratch" };
 	close(cell->v.root);
 	close(cell->v.proc);
 	close(cell->v.scratch);
@@ -194,15 +195,24 @@ void minicell_done(struct minicell *cell)
 		must(umount2(mounts[i], MNT_DETACH) == 0 && rmdir(mounts[i]) == 0, mounts[i]);
 }
 
-void minicell_do(void (*deed)(void))
+pid_t minicell_start(void (*deed)(void))
 {
 	fflush(stdout);
 	pid_t pid = fork();
 	must(pid >= 0, "fork");
-	if (pid == 0) {
-		must(chdir("/") == 0, "/");
-		deed();
-		_exit(0);
-	}
+	if (pid > 0)
+		return pid;
+	must(chdir("/") == 0, "/");
+	deed();
+	_exit(0);
+}
+
+void minicell_wait(pid_t pid)
+{
 	must(wait_for(pid) == 0, "a deed");
+}
+
+void minicell_do(void (*deed)(void))
+{
+	minicell_wait(minicell_start(deed));
 }

@@ -1,8 +1,8 @@
 #pragma once
 /*
  * minicell: the part of a cell that a look at files needs, made by hand: a
- * scratch with a folder for /tmp, one for /home and an overlay over /project,
- * a fanotify mark, and processes of its own. For tests that must not depend on
+ * scratch with a folder for /tmp, one for /home and an overlay over
+ * /home/project, a fanotify mark, and processes of its own. For tests that must not depend on
  * the sandbox.
  *
  * minicell_enter() runs a function as process 1 in there; what it returns is
@@ -27,3 +27,6 @@ void minicell_done(struct minicell *cell);
 
 /* Run deed in a process of its own, with / as working directory, and wait for its end. */
 void minicell_do(void (*deed)(void));
+/* The same without the wait. */
+pid_t minicell_start(void (*deed)(void));
+void minicell_wait(pid_t pid);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -226,69 +227,69 @@ static void link_nameless(void)
 
 static void change_base(void)
 {
-	add("project/file", "more");
+	add("home/project/file", "more");
 }
 
 static void append_again(void)
 {
-	add("project/file", "!");
+	add("home/project/file", "!");
 }
 
 static void copy_up_only(void)
 {
-	cleanup_close int fd = open("project/dir/same", O_RDWR | O_CLOEXEC);
+	cleanup_close int fd = open("home/project/dir/same", O_RDWR | O_CLOEXEC);
 	check(fd >= 0, "open");
 }
 
 static void mode_of_base(void)
 {
-	check(chmod("project/dir/deep/x", 0755) == 0, "chmod");
+	check(chmod("home/project/dir/deep/x", 0755) == 0, "chmod");
 }
 
 static void restore_base(void)
 {
-	check(chmod("project/dir/deep/x", 0644) == 0, "chmod");
+	check(chmod("home/project/dir/deep/x", 0644) == 0, "chmod");
 }
 
 static void delete_base(void)
 {
-	drop("project/gone");
+	drop("home/project/gone");
 }
 
 static void delete_base_tree(void)
 {
-	drop("project/tree/one");
-	drop("project/tree/sub/two");
-	drop("project/tree/sub");
-	drop("project/tree");
+	drop("home/project/tree/one");
+	drop("home/project/tree/sub/two");
+	drop("home/project/tree/sub");
+	drop("home/project/tree");
 }
 
 static void make_it_again(void)
 {
-	make("project/tree");
-	put("project/tree/fresh", "fresh");
+	make("home/project/tree");
+	put("home/project/tree/fresh", "fresh");
 }
 
 static void file_to_folder(void)
 {
-	drop("project/file");
-	make("project/file");
-	put("project/file/inside", "inside");
+	drop("home/project/file");
+	make("home/project/file");
+	put("home/project/file/inside", "inside");
 }
 
 static void folder_to_file(void)
 {
-	drop("project/flat/leaf");
-	drop("project/flat");
-	put("project/flat", "flat");
+	drop("home/project/flat/leaf");
+	drop("home/project/flat");
+	put("home/project/flat", "flat");
 }
 
 static void move_in_project(void)
 {
-	make("project/built");
-	put("project/built/out", "out");
-	move("project/built", "project/dist");
-	move("project/dir/same", "project/dist/same");
+	make("home/project/built");
+	put("home/project/built/out", "out");
+	move("home/project/built", "home/project/dist");
+	move("home/project/dir/same", "home/project/dist/same");
 }
 
 static void quick_writes(void)
@@ -408,22 +409,24 @@ static const struct step {
 	{ "xattr", set_xattr, "xattrs /tmp/a|xattrs /tmp/hard" },
 	{ "another xattr", change_xattr, "xattrs /tmp/a|xattrs /tmp/hard" },
 	{ "O_TMPFILE", link_nameless, "created /tmp/linked" },
-	{ "change a lower file", change_base, "content /project/file" },
-	{ "change it again", append_again, "content /project/file" },
+	{ "change a lower file", change_base, "content /home/project/file" },
+	{ "change it again", append_again, "content /home/project/file" },
 	{ "copy up only", copy_up_only, "" },
-	{ "mode of a lower file", mode_of_base, "mode /project/dir/deep/x" },
-	{ "mode restored", restore_base, "mode /project/dir/deep/x" },
-	{ "delete a lower file", delete_base, "deleted /project/gone" },
+	{ "mode of a lower file", mode_of_base, "mode /home/project/dir/deep/x" },
+	{ "mode restored", restore_base, "mode /home/project/dir/deep/x" },
+	{ "delete a lower file", delete_base, "deleted /home/project/gone" },
 	{ "delete a lower folder", delete_base_tree,
-	  "deleted /project/tree|deleted /project/tree/one|deleted /project/tree/sub|"
-	  "deleted /project/tree/sub/two" },
-	{ "make it again", make_it_again, "created /project/tree|created /project/tree/fresh" },
+	  "deleted /home/project/tree|deleted /home/project/tree/one|deleted /home/project/tree/sub|"
+	  "deleted /home/project/tree/sub/two" },
+	{ "make it again", make_it_again,
+	  "created /home/project/tree|created /home/project/tree/fresh" },
 	{ "a file becomes a folder", file_to_folder,
-	  "created /project/file/inside|type /project/file" },
-	{ "a folder becomes a file", folder_to_file, "deleted /project/flat/leaf|type /project/flat" },
+	  "created /home/project/file/inside|type /home/project/file" },
+	{ "a folder becomes a file", folder_to_file,
+	  "deleted /home/project/flat/leaf|type /home/project/flat" },
 	{ "rename in the project", move_in_project,
-	  "created /project/dist|created /project/dist/out|created /project/dist/same|"
-	  "deleted /project/dir/same" },
+	  "created /home/project/dist|created /home/project/dist/out|created /home/project/dist/same|"
+	  "deleted /home/project/dir/same" },
 	{ "mkdir -p and quick writes", quick_writes,
 	  "created /tmp/q|created /tmp/q/r|created /tmp/q/r/s|created /tmp/q/r/s/t" },
 	{ "mode 000", no_access, "created /tmp/closed|created /tmp/closed/in|created /tmp/secret" },
@@ -573,9 +576,363 @@ static void test_same_leaks(void)
 	}
 }
 
+/* ---- what is told beside leaks ---- */
+
+static struct fingerprint *begin_with(struct minicell *cell, bool watch, void (*deed)(void))
+{
+	struct fingerprint *f = begin(cell, watch);
+	cleanup(delta_list_done) struct delta_list deltas = DELTA_LIST_NULL;
+	minicell_do(deed);
+	look(f, 0, &deltas);
+	return f;
+}
+
+static void end(struct fingerprint *f, struct minicell *cell)
+{
+	fingerprint_free(f);
+	minicell_done(cell);
+}
+
+/* Do it, look, and compare "what path" of all deltas of that kind. */
+static void expect(struct fingerprint *f, void (*deed)(void), enum delta_kind kind,
+		   const char *expected, const char *name)
+{
+	cleanup(delta_list_done) struct delta_list deltas = DELTA_LIST_NULL;
+	cleanup(strv_done) struct strv lines = STRV_NULL;
+	if (deed)
+		minicell_do(deed);
+	look(f, 1, &deltas);
+	for (size_t i = 0; i < deltas.len; i++)
+		if (deltas.at[i].kind == kind)
+			strv_addf(&lines, "%s %s", deltas.at[i].what, deltas.at[i].key);
+	sort(&lines);
+	if (!tap_ok(is_expected(&lines, expected), "%s", name))
+		show("seen", &lines);
+}
+
+static void rewrite_and_unlink(void)
+{
+	rewrite_equal();
+	cleanup_close int fd = open("tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0644);
+	check(fd >= 0 && write(fd, "t", 1) == 1, "O_TMPFILE");
+	cleanup_close int held = open("tmp/held", O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+	drop("tmp/held");
+	check(write(held, "t", 1) == 1, "write");
+}
+
+static void test_touches(void)
+{
+	struct minicell cell;
+	struct fingerprint *f = begin_with(&cell, true, create);
+	expect(f, rewrite_equal, DELTA_LEAK, "content /tmp/b", "a rewrite");
+	expect(f, rewrite_and_unlink, DELTA_TOUCH, "created /tmp/held|touched /tmp/b",
+	       "equal bytes are a touch, what never had a name is none");
+	expect(f, come_and_go, DELTA_TOUCH,
+	       "created /tmp/brief|created /tmp/briefdir|created /tmp/briefdir/f",
+	       "what came and went is touched");
+	expect(f, copy_up_only, DELTA_TOUCH, "", "copying up is no touch");
+	expect(f, nothing, DELTA_TOUCH, "", "reading is no touch");
+	end(f, &cell);
+}
+
+static void read_two(void)
+{
+	nothing();
+	put("tmp/mine", "mine");
+	cleanup_close int fd = open("tmp/mine", O_RDONLY | O_CLOEXEC);
+	check(fd >= 0, "open");
+	cleanup_close int folder = open("home", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	check(folder >= 0, "open");
+}
+
+static void test_met(void)
+{
+	struct minicell cell;
+	struct fingerprint *f = begin_with(&cell, true, create);
+	struct delta_list deltas = DELTA_LIST_NULL;
+	struct met_list met = { 0 };
+	struct err e = ERR_NULL;
+	minicell_do(read_two);
+	int r = fingerprint_look(f, 1, &deltas, &met, &e);
+	tap_ok(!r && met.len == 1 && text_eq(met.at[0].key, "/tmp/b") && met.at[0].from == 0,
+	       "test 1 met what test 0 left, not what it made itself");
+	met_list_done(&met);
+	r = fingerprint_look(f, 2, &deltas, &met, &e);
+	tap_ok(!r && met.len == 0, "our own reads are nobody's");
+	met_list_done(&met);
+	delta_list_done(&deltas);
+	end(f, &cell);
+}
+
+static void bring_back(void)
+{
+	put("home/project/gone", "gone");
+}
+
+static void test_digests(bool watch)
+{
+	struct minicell cell;
+	struct fingerprint *f = begin(&cell, watch);
+	struct digest first = fingerprint_digest(f, "files");
+	expect(f, mode_of_base, DELTA_LEAK, "mode /home/project/dir/deep/x", "a mode changes");
+	struct digest second = fingerprint_digest(f, "files");
+	expect(f, delete_base, DELTA_LEAK, "deleted /home/project/gone", "a file goes");
+	struct digest third = fingerprint_digest(f, "files");
+	expect(f, restore_base, DELTA_LEAK, "mode /home/project/dir/deep/x", "the mode returns");
+	expect(f, bring_back, DELTA_LEAK, "created /home/project/gone", "the file returns");
+	tap_ok(digest_eq(first, fingerprint_digest(f, "files")) && !digest_eq(first, second) &&
+		       !digest_eq(second, third) && !digest_eq(first, third),
+	       "the digest is what it was before");
+	end(f, &cell);
+}
+
+static void damage_some(void)
+{
+	drop("home/project/gone");
+	drop("tmp/stood");
+	drop("tmp/a");
+}
+
+static void test_damage(bool watch)
+{
+	struct minicell cell;
+	make_base();
+	minicell_make(&cell, watch);
+	put("/tmp/stood", "stood");
+	struct fingerprint *f = NULL;
+	struct err e = ERR_NULL;
+	cleanup(delta_list_done) struct delta_list none = DELTA_LIST_NULL;
+	if (fingerprint_new(&cell.v, only_files, &f, &e) ||
+	    fingerprint_look(f, DELTA_STOOD, &none, NULL, &e))
+		tap_ok(false, "%s", e.text);
+	minicell_do(create);
+	look(f, 0, &none);
+	cleanup(delta_list_done) struct delta_list deltas = DELTA_LIST_NULL;
+	minicell_do(damage_some);
+	look(f, 1, &deltas);
+	size_t damage = 0;
+	size_t ours = 0;
+	for (size_t i = 0; i < deltas.len; i++) {
+		damage += deltas.at[i].damage;
+		ours += !deltas.at[i].damage && text_eq(deltas.at[i].key, "/tmp/a") &&
+			deltas.at[i].owner == 0;
+	}
+	tap_ok(deltas.len == 3 && damage == 2 && ours == 1,
+	       "deleting what stood is damage, deleting what a test left is not");
+	end(f, &cell);
+}
+
+/* ---- writes that no event tells of ---- */
+
+static int orders[2];
+static int answers[2];
+
+static void answer(void)
+{
+	check(write(answers[1], "", 1) == 1, "answer");
+}
+
+/* Lives from test to test, and does what it is told to. */
+static void linger(void)
+{
+	close(orders[1]);
+	close(answers[0]);
+	put("tmp/m", "mapped");
+	put("tmp/n", "named");
+	volatile char *in_tmp = map("tmp/m");
+	volatile char *in_project = map("home/project/file");
+	in_tmp[0] = 'M'; /* only the first store to a page moves a time */
+	in_project[0] = 'F';
+	int spliced = open("home/project/dir/same", O_RDWR | O_CLOEXEC);
+	int nameless = open("tmp/n", O_WRONLY | O_APPEND | O_CLOEXEC);
+	int source = open("home/project/dir/deep/x", O_RDONLY | O_CLOEXEC);
+	check(link("tmp/n", "tmp/other") == 0 && unlink("tmp/n") == 0, "rename by hand");
+	answer();
+	for (char order; read(orders[0], &order, 1) == 1; answer()) {
+		switch (order) {
+		case 't':
+			in_tmp[0]++;
+			break;
+		case 'p':
+			in_project[0]++;
+			break;
+		case 's':
+			check(sendfile(spliced, source, NULL, 1) == 1, "sendfile");
+			break;
+		case 'n':
+			check(write(nameless, "!", 1) == 1, "write");
+			break;
+		default:
+			munmap((void *)in_tmp, 4096);
+			munmap((void *)in_project, 4096);
+			close(spliced);
+			close(nameless);
+			break;
+		}
+	}
+}
+
+static void tell_it(char order)
+{
+	char done;
+	check(write(orders[1], &order, 1) == 1 && read(answers[0], &done, 1) == 1, "an order");
+}
+
+static pid_t begin_to_linger(void)
+{
+	char ready;
+	check(pipe2(orders, O_CLOEXEC) == 0 && pipe2(answers, O_CLOEXEC) == 0, "pipe");
+	pid_t pid = minicell_start(linger);
+	close(orders[0]);
+	close(answers[1]);
+	check(read(answers[0], &ready, 1) == 1, "it lives");
+	return pid;
+}
+
+static void end_lingering(pid_t pid)
+{
+	close(orders[1]);
+	close(answers[0]);
+	minicell_wait(pid);
+}
+
+static void test_held(bool watch)
+{
+	static const struct {
+		char order;
+		const char *leaks;
+		const char *name;
+	} rows[] = {
+		{ 't', "content /tmp/m", "a store through a held mapping" },
+		{ 'p', "content /home/project/file", "the same through an overlay" },
+		{ 's', "content /home/project/dir/same", "sendfile into an overlay" },
+		{ 'n', "content /tmp/other", "a write to what lost the name it was opened by" },
+		{ 'e', "", "all is let go" },
+	};
+	struct minicell cell;
+	struct fingerprint *f = begin(&cell, watch);
+	pid_t pid = begin_to_linger();
+	expect(f, NULL, DELTA_LEAK, "content /home/project/file|created /tmp/m|created /tmp/other",
+	       "it begins");
+	expect(f, NULL, DELTA_LEAK, "", "it does nothing");
+	for (size_t i = 0; i < countof(rows); i++) {
+		tell_it(rows[i].order);
+		expect(f, NULL, DELTA_LEAK, rows[i].leaks, rows[i].name);
+	}
+	end_lingering(pid);
+	end(f, &cell);
+}
+
+static void test_unattributed(bool watch)
+{
+	struct minicell cell;
+	struct fingerprint *f = begin(&cell, watch);
+	pid_t pid = begin_to_linger();
+	int proc = cell.v.proc;
+	cell.v.proc = -1; /* no one can be asked */
+	expect(f, NULL, DELTA_LEAK, "content /home/project/file|created /tmp/m|created /tmp/other",
+	       "it begins");
+	usleep(50000); /* what a scan distrusts is read again */
+	expect(f, NULL, DELTA_LEAK, "", "it does nothing");
+	tell_it('t');
+	expect(f, NULL, DELTA_LEAK, "", "nobody saw the store");
+	struct delta_list deltas = DELTA_LIST_NULL;
+	struct err e = ERR_NULL;
+	int r = fingerprint_look_full(f, DELTA_STOOD, &deltas, &e);
+	tap_ok(!r && deltas.len == 1 && text_eq(deltas.at[0].key, "/tmp/m"),
+	       "but the last look reads everything again");
+	delta_list_done(&deltas);
+	cell.v.proc = proc;
+	end_lingering(pid);
+	end(f, &cell);
+}
+
+/* ---- many ---- */
+
+#define MANY 20000 /* more than the 16384 events that the kernel keeps */
+
+static void make_many(void)
+{
+	char path[32];
+	for (int i = 0; i < MANY; i++) {
+		snprintf(path, sizeof(path), "tmp/%d", i);
+		put(path, path);
+	}
+}
+
+static void make_many_folders(void)
+{
+	char path[32];
+	for (int i = 0; i < MANY; i++) {
+		snprintf(path, sizeof(path), "home/%d", i);
+		make(path);
+	}
+}
+
+static void change_one(void)
+{
+	add("tmp/777", "+");
+}
+
+static void test_overflow(void)
+{
+	struct minicell cell;
+	struct fingerprint *f = begin(&cell, true);
+	const char *why;
+	expect(f, make_many, DELTA_LEAK, "+20000", "all of 20000 files are seen");
+	const char *how = fingerprint_tracker(f, &why);
+	tap_ok(text_eq(how, "fanotify") && why && strstr(why, "1 by") && strstr(why, "overflowed"),
+	       "a scan took the place of lost events: %s", why);
+	expect(f, change_one, DELTA_LEAK, "content /tmp/777", "then events go on");
+	expect(f, make_many_folders, DELTA_LEAK, "+20000", "all of 20000 folders are seen");
+	expect(f, change_one, DELTA_LEAK, "content /tmp/777", "and again events go on");
+	struct delta_list deltas = DELTA_LIST_NULL;
+	struct err e = ERR_NULL;
+	tap_ok(!fingerprint_look_full(f, DELTA_STOOD, &deltas, &e) && deltas.len == 0,
+	       "a full look of 40000 entries finds nothing");
+	expect(f, change_one, DELTA_LEAK, "content /tmp/777", "events go on after it");
+	fingerprint_tracker(f, &why);
+	tap_ok(strstr(why, "2 by"), "our own opens overflow nothing: %s", why);
+	end(f, &cell);
+}
+
+/* Each move lengthens all paths below: one folder after the other around what is there. */
+static void too_deep(void)
+{
+	char name[256];
+	memset(name, 'd', 255);
+	name[255] = '\0';
+	check(chdir("tmp") == 0, "chdir");
+	for (int i = 0; i < 70; i++) {
+		make(name);
+		check(chdir(name) == 0, "chdir");
+	}
+}
+
+static void test_too_deep(bool watch)
+{
+	struct minicell cell;
+	struct fingerprint *f = begin(&cell, watch);
+	tap_ok(!fingerprint_blind(f, "files"), "all can be seen");
+	expect(f, too_deep, DELTA_LEAK, "+63", "folders are seen down to 16384 bytes of path");
+	tap_ok(fingerprint_blind(f, "files") != NULL, "and what is not is said: %s",
+	       fingerprint_blind(f, "files"));
+	end(f, &cell);
+}
+
 static int inside(void)
 {
 	test_same_leaks();
+	test_touches();
+	test_met();
+	test_overflow();
+	for (int watch = 0; watch <= 1; watch++) {
+		test_digests(watch);
+		test_damage(watch);
+		test_held(watch);
+		test_unattributed(watch);
+		test_too_deep(watch);
+	}
 	return tap_done();
 }
 
