@@ -37,14 +37,16 @@ struct session {
 	struct scopes scopes;
 	struct suspects suspects;
 	enum phase phase;
-	int speaker;               /* index of the connection of the session's adapter, or -1 */
-	int test;                  /* running, or NOBODY */
-	struct window window;      /* of the running test, so far */
-	bool lost;                 /* the session's adapter went away in the middle */
-	bool crashed;              /* that happened in this or an earlier session */
-	char *broken;              /* why the order ended as a protocol error; NULL: it did not */
-	struct delta_list between; /* of no test */
-	struct delta_list last;    /* what only the last scan by content saw */
+	int speaker;                /* index of the connection of the session's adapter, or -1 */
+	int test;                   /* running, or NOBODY */
+	struct window window;       /* of the running test, so far */
+	bool lost;                  /* the session's adapter went away in the middle */
+	bool crashed;               /* that happened in this or an earlier session */
+	char *broken;               /* why the order ended as a protocol error; NULL: it did not */
+	struct delta_list between;  /* of no test */
+	struct delta_list last;     /* what only the last scan by content saw */
+	struct strv basetemps;      /* where frameworks keep the tests' own folders */
+	struct vantage_zone *zones; /* the vantage's, and those */
 };
 
 /* ---- looking and answering ---- */
@@ -220,8 +222,35 @@ static int act_uncollectable(struct session *s, const struct event *ev, struct e
 			      json_text(ev->packet, "why"), &s->window, e);
 }
 
+/* A framework's own folder for the tests' folders may change. One that holds a whole zone is not
+ * believed: naming it would hide every leak there. */
+static int allow_basetemp(struct session *s, const char *basetemp, struct err *e)
+{
+	struct vantage *v = s->setup->vantage;
+	if (!basetemp || strv_has(&s->basetemps, basetemp))
+		return 0;
+	for (size_t i = 0; i < v->zones_len; i++)
+		if (path_below(v->zones[i].path, basetemp))
+			return 0;
+	struct vantage_zone *zones = calloc(v->zones_len + 1, sizeof(*zones));
+	if (!zones || strv_add(&s->basetemps, basetemp)) {
+		free(zones);
+		return err_set(e, ENOMEM, "keep a framework's own folder");
+	}
+	memcpy(zones, v->zones, v->zones_len * sizeof(*zones));
+	const char *path = s->basetemps.at[s->basetemps.len - 1];
+	zones[v->zones_len++] = (struct vantage_zone){ path, "state" };
+	v->zones = zones;
+	free(s->zones);
+	s->zones = zones;
+	return 0;
+}
+
 static int act_collected(struct session *s, const struct event *ev, struct err *e)
 {
+	int r = allow_basetemp(s, json_text(ev->packet, "basetemp"), e);
+	if (r)
+		return r;
 	cleanup_json cJSON *file = NULL;
 	struct err why = ERR_NULL;
 	if (drop_take(s->setup->vantage->scratch, ev->file, &file, &why)) {
@@ -517,6 +546,8 @@ int session_run(const struct session_setup *setup, struct err *e)
 	window_done(&s.window);
 	delta_list_done(&s.between);
 	delta_list_done(&s.last);
+	strv_done(&s.basetemps);
+	free(s.zones);
 	free(s.broken);
 	return r;
 }

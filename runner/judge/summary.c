@@ -21,6 +21,7 @@ bool outcome_failed(enum outcome outcome)
 static void change_done(struct summary_change *c)
 {
 	free(c->test);
+	free(c->during);
 	free(c->fixture);
 	free(c->domain);
 	free(c->what);
@@ -113,6 +114,21 @@ static int read_suspects(const cJSON *row, struct strv *ret)
 	return 0;
 }
 
+/* A process of an earlier test was seen to do it: then it is that test's. */
+static int read_writer(const cJSON *row, struct summary_change *c)
+{
+	const cJSON *writer = cJSON_GetObjectItemCaseSensitive(row, "writer");
+	char *test = NULL;
+	if (json_get_name(writer, "test", &test))
+		return -ENOMEM;
+	if (!test)
+		return 0;
+	c->during = c->test;
+	c->test = test;
+	strv_done(&c->suspects);
+	return 0;
+}
+
 /* One row of "deltas" or "unattributed". `line` names the test and the fixture. */
 static int add_change(struct summary_changes *list, const cJSON *line, const cJSON *row)
 {
@@ -123,7 +139,7 @@ static int add_change(struct summary_changes *list, const cJSON *line, const cJS
 	    copy_text(row, "when", &c->when) || copy_object(row, "before", &c->before) ||
 	    copy_object(row, "after", &c->after) || read_suspects(row, &c->suspects))
 		return -ENOMEM;
-	return 0;
+	return read_writer(row, c);
 }
 
 /* In the zone `state` a suite may leave what it likes. */

@@ -30,6 +30,7 @@ struct summary_failure {
 struct summary_change {
 	const char *code;
 	char *test;    /* NULL: no test's */
+	char *during;  /* the test in which what `test` had left running did it; NULL: itself did */
 	char *fixture; /* whose it is, set up in `test`; NULL: the test's own */
 	char *domain;
 	char *what;

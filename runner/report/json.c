@@ -75,6 +75,7 @@ static bool add_findings(cJSON *array, const struct summary_changes *list)
 		     cJSON_AddStringToObject(row, "id", report_id(c, id)) &&
 		     cJSON_AddStringToObject(row, "code", c->code) &&
 		     !json_add_name(row, "test", c->test) &&
+		     !json_add_name(row, "during", c->during) &&
 		     !json_add_name(row, "fixture", c->fixture) &&
 		     !json_add_name(row, "domain", c->domain) &&
 		     !json_add_name(row, "what", c->what) && !json_add_name(row, "key", c->key) &&

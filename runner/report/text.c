@@ -104,6 +104,10 @@ static void change(struct page *p, const struct summary_change *c, size_t below,
 		fputs(i ? ", " : ", or by what is left of ", p->out);
 		put(p, quoted(c->suspects.at[i]));
 	}
+	if (c->during) {
+		fputs(", while this ran: ", p->out);
+		put(p, quoted(c->during));
+	}
 	if (c->when)
 		put_printable(p, ", ", c->when, "");
 	fputs("\n", p->out);
