@@ -81,7 +81,6 @@ static const char *skip_digits(const char *from, char **to)
 static void normalise(const char *target, char *to)
 {
 	static const char *const numbered[] = { "/proc/", "/dev/pts/" };
-	size_t len = strlen(target);
 	const char *inode = strstr(target, ":[");
 	if (target[0] != '/' && inode && isdigit((unsigned char)inode[2])) {
 		memcpy(to, target, (size_t)(inode - target));
@@ -97,8 +96,7 @@ static void normalise(const char *target, char *to)
 		target = skip_digits(target + prefix, &to);
 	}
 	const char *name = strrchr(target, '/');
-	if (name && name[1] == '#' && len > 10 &&
-	    strcmp(target + strlen(target) - 10, " (deleted)") == 0) {
+	if (name && name[1] == '#' && text_ends(target, " (deleted)")) {
 		memcpy(to, target, (size_t)(name - target) + 2);
 		to += name - target + 2;
 		target = skip_digits(name + 2, &to);
@@ -234,16 +232,26 @@ static int again(void *with, int number, void **thing)
 	return r ? r : came(look, number, thing);
 }
 
-static const struct roll_ops ops = { came, went, again, opened_free };
+static const struct roll_ops ops = {
+	.came = came,
+	.went = went,
+	.again = again,
+	.free_thing = opened_free,
+	.often_below = 3, /* what 0, 1 and 2 mean is what a test replaces most */
+	.early = 1,
+	.often = 8,
+};
 
-static void leave(struct descriptors *d)
+static void leave(void *memory)
 {
+	struct descriptors *d = memory;
 	roll_done(&d->roll, &ops);
 	fd_close_at(&d->dir);
 }
 
-static int look_at(struct descriptors *d, const struct vantage *v, bool full, struct sink *sink)
+static int look_at(void *memory, const struct vantage *v, bool full, struct sink *sink)
 {
+	struct descriptors *d = memory;
 	if (d->dir < 0) {
 		int dir = subject_open(&d->subject, v, "fd", O_RDONLY | O_DIRECTORY);
 		if (dir < 0)
@@ -262,14 +270,9 @@ static int look_at(struct descriptors *d, const struct vantage *v, bool full, st
 static int descriptors_look(void *memory, const struct vantage *v, bool full, struct sink *sink,
 			    struct err *e)
 {
+	static const struct subject_ops subject_ops = { "its descriptors", leave, look_at };
 	struct descriptors *d = memory;
-	int state = subject_follow(&d->subject, v, e);
-	if (state < 0 || state == SUBJECT_NONE)
-		return state < 0 ? state : 0;
-	if (state == SUBJECT_NEW)
-		leave(d);
-	int r = look_at(d, v, full, sink);
-	return r ? subject_failed(&d->subject, sink, r, "its descriptors", e) : 0;
+	return subject_look(&d->subject, &subject_ops, d, v, full, sink, e);
 }
 
 static void descriptors_close(void *memory)
@@ -280,6 +283,8 @@ static void descriptors_close(void *memory)
 	free(d);
 }
 
+/* Open descriptors of the test process. Key: the normalised target. Value: {"fd":7,"target":…,
+ * "mode":"r", "w", "rw" or "path"}. */
 const struct sensor sensor_descriptors = {
 	.domain = "descriptors",
 	.came = "opened",

@@ -328,8 +328,9 @@ static int tell(const struct env *env, const struct vantage *v, struct sink *sin
 
 /* ---- looking ---- */
 
-static void leave(struct env *env)
+static void leave(void *memory)
 {
+	struct env *env = memory;
 	env->at = NULL;
 	env->sought = false;
 	env->told = false;
@@ -341,15 +342,17 @@ static int seek(struct env *env, const struct vantage *v, struct sink *sink)
 {
 	char why[256];
 	uint64_t at = 0;
+	env->sought = true;
 	int r = environ_find(&env->subject, v, &at, why, sizeof(why));
 	if (r < 0)
 		return r;
-	env->sought = true;
+	if (r == 0)
+		return subject_gone(&env->subject) ? 0 : sink_blind(sink, why);
 	env->at = (char *)(uintptr_t)at; // NOLINT(performance-no-int-to-ptr)
-	return env->at ? 1 : sink_blind(sink, why);
+	return 1;
 }
 
-static int look_at(struct env *env, const struct vantage *v, bool full, struct sink *sink)
+static int read_and_tell(struct env *env, const struct vantage *v, bool full, struct sink *sink)
 {
 	if (!env->at) {
 		if (env->sought && !full)
@@ -372,32 +375,28 @@ static int look_at(struct env *env, const struct vantage *v, bool full, struct s
 	return sink_blind(sink, NULL);
 }
 
-static int too_big(struct sink *sink)
+static int look_at(void *memory, const struct vantage *v, bool full, struct sink *sink)
 {
+	struct env *env = memory;
 	char why[96];
-	snprintf(why, sizeof(why), "the environment is over %d variables or %d bytes",
-		 VARIABLES_MAX, BYTES_MAX);
+	int r = read_and_tell(env, v, full, sink);
+	if (r == -E2BIG)
+		snprintf(why, sizeof(why), "the environment is over %d variables or %d bytes",
+			 VARIABLES_MAX, BYTES_MAX);
+	else if (r == -EFAULT && !subject_gone(&env->subject))
+		snprintf(why, sizeof(why), "the environ of the test process points nowhere");
+	else
+		return r;
+	leave(env);
 	return sink_blind(sink, why);
 }
 
 static int env_look(void *memory, const struct vantage *v, bool full, struct sink *sink,
 		    struct err *e)
 {
+	static const struct subject_ops ops = { "its environment", leave, look_at };
 	struct env *env = memory;
-	int state = subject_follow(&env->subject, v, e);
-	if (state < 0 || state == SUBJECT_NONE)
-		return state < 0 ? state : 0;
-	if (state == SUBJECT_NEW)
-		leave(env);
-	int r = look_at(env, v, full, sink);
-	if (!r)
-		return 0;
-	leave(env); /* and begin anew when it can be read again */
-	if (r == -EFAULT && !subject_gone(&env->subject))
-		return sink_blind(sink, "the environ of the test process points nowhere");
-	if (r == -E2BIG)
-		return too_big(sink);
-	return subject_failed(&env->subject, sink, r, "its environment", e);
+	return subject_look(&env->subject, &ops, env, v, full, sink, e);
 }
 
 static void env_close(void *memory)
@@ -410,6 +409,8 @@ static void env_close(void *memory)
 	free(env);
 }
 
+/* Variables of the test process, as C's getenv() sees them. Key: the name. Value: {"len":N,
+ * "digest":…}; what a variable holds never leaves unless `show_values` asks for it. */
 const struct sensor sensor_env = {
 	.domain = "env",
 	.came = "added",

@@ -55,6 +55,7 @@ static bool is_libc(const char *path)
 	return false;
 }
 
+/* -EFBIG: there is more of it than we read. */
 static int load_maps(const struct subject *s, const struct vantage *v, struct buf *ret)
 {
 	int fd = subject_open(s, v, "maps", O_RDONLY);
@@ -149,8 +150,17 @@ int environ_find(const struct subject *s, const struct vantage *v, uint64_t *ret
 		 size_t len)
 {
 	cleanup(buf_done) struct buf maps = BUF_NULL;
+	const char *what = "memory map";
 	int r = load_maps(s, v, &maps);
-	if (!r)
+	if (!r) {
+		what = "program";
 		r = find_in_program(s, v, maps.at, ret);
-	return r ? r : find_in_library(v, maps.at, ret, why, len);
+	}
+	if (r == 0)
+		return find_in_library(v, maps.at, ret, why, len);
+	if (r > 0 || r == -ENOMEM)
+		return r;
+	/* The library's environ would be the wrong one if the program has a copy of its own. */
+	snprintf(why, len, "its %s may not be read: %s", what, strerrordesc_np(-r));
+	return 0;
 }

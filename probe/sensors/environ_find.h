@@ -11,7 +11,6 @@
 struct subject;
 struct vantage;
 
-/* 1: found. 0: not, and why (at most len bytes) says why. Negative errno: the process could not be
- * read. */
+/* 1: found. 0: not, and why (at most len bytes) says why. -ENOMEM. */
 int environ_find(const struct subject *s, const struct vantage *v, uint64_t *ret, char *why,
 		 size_t len);

@@ -22,6 +22,7 @@
 #define STATUS_LEN_MAX 8192 /* of /proc/PID/status, which is about 1500 */
 #define SIGNALS        64
 #define UNSEEN         UINT64_MAX
+#define DELETED        " (deleted)"
 
 /* What a process has once, however many threads it has (the mask is the first thread's). */
 struct traits {
@@ -148,10 +149,7 @@ static int read_traits(const struct process *p, struct traits *ret)
 /* Does the link end in " (deleted)" because the folder is, or because that is its name? */
 static bool is_deleted(const struct process *p, const struct vantage *v, const char *cwd)
 {
-	static const char mark[] = " (deleted)";
-	size_t len = strlen(cwd);
-	size_t mark_len = sizeof(mark) - 1;
-	if (len < mark_len || strcmp(cwd + len - mark_len, mark) != 0)
+	if (!text_ends(cwd, DELETED))
 		return false;
 	struct stat it;
 	struct stat named;
@@ -163,8 +161,7 @@ static int tell_cwd(const struct process *p, const struct vantage *v, struct sin
 		    const struct traits *t)
 {
 	bool deleted = is_deleted(p, v, t->cwd);
-	cleanup_free char *path =
-		strndup(t->cwd, strlen(t->cwd) - (deleted ? strlen(" (deleted)") : 0));
+	cleanup_free char *path = strndup(t->cwd, strlen(t->cwd) - (deleted ? strlen(DELETED) : 0));
 	cleanup_json cJSON *object = cJSON_CreateObject();
 	if (!path || !object || json_add_name(object, "path", path) ||
 	    !cJSON_AddBoolToObject(object, "deleted", deleted))
@@ -275,8 +272,9 @@ static int tell_numbers(struct sink *sink, bool all, const struct traits *last,
 
 /* ---- looking ---- */
 
-static void leave(struct process *p)
+static void leave(void *memory)
 {
+	struct process *p = memory;
 	fd_close_at(&p->dir);
 	fd_close_at(&p->status);
 	fd_close_at(&p->personality);
@@ -295,8 +293,10 @@ static int enter(struct process *p, const struct vantage *v)
 	return p->personality < 0 ? -errno : 0;
 }
 
-static int look_at(struct process *p, const struct vantage *v, struct sink *sink)
+static int look_at(void *memory, const struct vantage *v, bool full, struct sink *sink)
 {
+	(void)full; /* it is all read every time */
+	struct process *p = memory;
 	struct traits now = { 0 };
 	bool all = p->dir < 0;
 	int r = all ? enter(p, v) : 0;
@@ -316,25 +316,15 @@ static int look_at(struct process *p, const struct vantage *v, struct sink *sink
 	if (r)
 		return r;
 	p->last = now;
-	return sink_blind(sink, now.personality == UNSEEN ? "the test process hides its personality"
-							  : NULL);
+	return sink_blind(sink, now.personality == UNSEEN ? "its personality may not be read" : NULL);
 }
 
 static int process_look(void *memory, const struct vantage *v, bool full, struct sink *sink,
 			struct err *e)
 {
-	(void)full; /* it is all read every time */
+	static const struct subject_ops ops = { "its traits", leave, look_at };
 	struct process *p = memory;
-	int state = subject_follow(&p->subject, v, e);
-	if (state < 0 || state == SUBJECT_NONE)
-		return state < 0 ? state : 0;
-	if (state == SUBJECT_NEW)
-		leave(p);
-	int r = look_at(p, v, sink);
-	if (!r)
-		return 0;
-	leave(p); /* and begin anew when it lets itself be read again */
-	return subject_failed(&p->subject, sink, r, "its traits", e);
+	return subject_look(&p->subject, &ops, p, v, full, sink, e);
 }
 
 static void process_close(void *memory)
@@ -345,6 +335,9 @@ static void process_close(void *memory)
 	free(p);
 }
 
+/* What the test process has once: keys "cwd" {"path","deleted"}, "umask" {"umask":"0022"}, "nice",
+ * "personality", "rlimit NOFILE" {"soft","hard"} and so on, "SIGTERM" {"action":"default", "ignored"
+ * or "caught","blocked"} for each signal. */
 const struct sensor sensor_process = {
 	.domain = "process",
 	.came = "changed",

@@ -97,6 +97,8 @@ static void processes_close(void *memory)
 	free(t);
 }
 
+/* All processes of the cell but its first and the test process. Key: comm. Value: {"pid","comm",
+ * "ppid","state":"alive", "stopped" or "zombie","cmdline":digest or null,"daemonised"}. */
 const struct sensor sensor_processes = {
 	.domain = "processes",
 	.came = "started",

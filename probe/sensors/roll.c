@@ -7,9 +7,6 @@
 
 #include "sandbox/base/cleanup.h"
 
-#define AGAIN_EARLY 2 /* asked about in one call */
-#define AGAIN_LATE  8
-
 #define LISTING_LEN 8192
 
 static int compare_ints(const void *a, const void *b)
@@ -141,7 +138,8 @@ static int add_item(struct roll *roll, int number, const struct roll_ops *ops, v
 		roll->at = at;
 		roll->cap = cap;
 	}
-	struct roll_item item = { .number = number, .late = roll->called };
+	struct roll_item item = { .number = number,
+				  .often = roll->called || number < ops->often_below };
 	int r = ops->came(with, number, &item.thing);
 	if (!r)
 		roll->at[roll->len++] = item;
@@ -167,16 +165,15 @@ static int add_new(struct roll *roll, const struct roll_ops *ops, void *with)
 	return r;
 }
 
-/* Ask about at most `budget` of the early or of the late ones, going on where the last call
- * stopped. */
-static int ask_again(struct roll *roll, bool late, size_t budget, const struct roll_ops *ops,
+/* Ask about at most `budget` of one sort, going on where the last call stopped. */
+static int ask_again(struct roll *roll, bool often, size_t budget, const struct roll_ops *ops,
 		     void *with)
 {
-	size_t *turn = &roll->turns[late];
+	size_t *turn = &roll->turns[often];
 	for (size_t i = 0; budget && i < roll->len; i++) {
 		size_t at = (*turn)++ % roll->len;
 		struct roll_item *item = &roll->at[at];
-		if (item->late != late)
+		if (item->often != often)
 			continue;
 		budget--;
 		int r = item->thing ? ops->again(with, item->number, &item->thing)
@@ -201,8 +198,8 @@ int roll_call(struct roll *roll, bool full, const struct roll_ops *ops, void *wi
 	roll->called = true;
 	if (fresh)
 		return 0;
-	r = ask_again(roll, false, full ? roll->len : AGAIN_EARLY, ops, with);
-	return r ? r : ask_again(roll, true, full ? roll->len : AGAIN_LATE, ops, with);
+	r = ask_again(roll, false, full ? roll->len : ops->early, ops, with);
+	return r ? r : ask_again(roll, true, full ? roll->len : ops->often, ops, with);
 }
 
 void roll_done(struct roll *roll, const struct roll_ops *ops)

@@ -6,8 +6,8 @@
  * The names are read each time, which is cheap. What stands behind a name is
  * asked for when the name is new; for names known before, only some in turn,
  * so that a number that now means something else is noticed late rather than
- * never. What came after the first call is asked about sooner: that is where
- * tests reuse numbers.
+ * never. What came after the first call is asked about more often: that is
+ * where tests reuse numbers.
  *
  * Owns the things that `came` made, until `went` takes them.
  */
@@ -17,7 +17,7 @@
 
 struct roll_item {
 	int number;
-	bool late;   /* came after the first call */
+	bool often;  /* asked about often */
 	void *thing; /* NULL: nothing that counts */
 };
 
@@ -30,7 +30,7 @@ struct roll {
 	size_t names_cap;
 	bool numbers_last; /* in this folder all other names come first, and need no listing */
 	off_t first;       /* where the numbers begin */
-	size_t turns[2];   /* whose turn it is among the early and the late */
+	size_t turns[2];   /* whose turn it is: of the early ones, of those asked often */
 	bool called;
 };
 #define ROLL_NULL ((struct roll){ 0 })
@@ -44,6 +44,10 @@ struct roll_ops {
 	/* Is it still the same? If not: tell, free the thing, and let *thing be another or NULL. */
 	int (*again)(void *with, int number, void **thing);
 	void (*free_thing)(void *thing);
+	int often_below; /* numbers below it are asked about often from the first */
+	/* How many are asked about in one call: of the early ones, of those asked often. */
+	size_t early;
+	size_t often;
 };
 
 /* Read the names. 0, or the negative errno of reading the folder. */

@@ -41,17 +41,32 @@ int subject_open(const struct subject *s, const struct vantage *v, const char *n
 	return fd < 0 ? -errno : fd;
 }
 
-int subject_failed(const struct subject *s, struct sink *sink, int r, const char *what, struct err *e)
+static int failed(const struct subject *s, struct sink *sink, int r, const char *what, struct err *e)
 {
 	if (r == -ENOMEM)
-		return err_set(e, ENOMEM, "read %s of the test process", what);
+		return err_set(e, ENOMEM, "read %s", what);
 	if (subject_gone(s))
 		return 0;
 	if (r != -EPERM && r != -EACCES)
-		return err_set(e, -r, "read %s of the test process: %s", what, strerrordesc_np(-r));
+		return err_set(e, -r, "read %s: %s", what, strerrordesc_np(-r));
 	char why[128];
-	snprintf(why, sizeof(why), "the test process hides %s: %s", what, strerrordesc_np(-r));
+	snprintf(why, sizeof(why), "%s may not be read: %s", what, strerrordesc_np(-r));
 	return sink_blind(sink, why);
+}
+
+int subject_look(struct subject *s, const struct subject_ops *ops, void *memory,
+		 const struct vantage *v, bool full, struct sink *sink, struct err *e)
+{
+	int state = subject_follow(s, v, e);
+	if (state < 0 || state == SUBJECT_NONE)
+		return state < 0 ? state : 0;
+	if (state == SUBJECT_NEW)
+		ops->leave(memory);
+	int r = ops->look(memory, v, full, sink);
+	if (!r)
+		return 0;
+	ops->leave(memory);
+	return failed(s, sink, r, ops->what, e);
 }
 
 void subject_done(struct subject *s)

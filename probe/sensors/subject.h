@@ -26,13 +26,22 @@ enum subject_state {
 	SUBJECT_NEW, /* another one than at the last call */
 };
 
+/* What a sensor of the test process does. */
+struct subject_ops {
+	const char *what; /* it looks at: "its descriptors" */
+	/* Forget the process: another is to come, or this one could not be read and begins anew. */
+	void (*leave)(void *memory);
+	/* 0, or a negative errno. */
+	int (*look)(void *memory, const struct vantage *v, bool full, struct sink *sink);
+};
+
 /* Hold whom the vantage names now. A subject_state, or a negative errno. */
 int subject_follow(struct subject *s, const struct vantage *v, struct err *e);
+/* Follow, and look. That the process has ended, or hides what is looked at, is an answer: 0, and in
+ * the second case the sink knows. */
+int subject_look(struct subject *s, const struct subject_ops *ops, void *memory,
+		 const struct vantage *v, bool full, struct sink *sink, struct err *e);
 bool subject_gone(const struct subject *s);
 /* Open a file of its folder in the cell's /proc. The descriptor, or a negative errno. */
 int subject_open(const struct subject *s, const struct vantage *v, const char *name, int flags);
-/* What it means that reading `what` ended with the negative errno r. 0: it has ended, or it hides
- * that, and the sink knows; else r, with words. */
-int subject_failed(const struct subject *s, struct sink *sink, int r, const char *what,
-		   struct err *e);
 void subject_done(struct subject *s);

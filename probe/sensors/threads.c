@@ -39,8 +39,15 @@ static int threads_open(const struct vantage *v, void **ret, struct err *e)
 	return 0;
 }
 
-static int look_at(struct threads *t, const struct vantage *v, bool full, struct sink *sink)
+static void leave(void *memory)
 {
+	struct threads *t = memory;
+	tasks_leave(&t->tasks);
+}
+
+static int look_at(void *memory, const struct vantage *v, bool full, struct sink *sink)
+{
+	struct threads *t = memory;
 	if (t->tasks.dir < 0) {
 		int dir = subject_open(&t->subject, v, "task", O_RDONLY | O_DIRECTORY);
 		if (dir < 0)
@@ -59,24 +66,20 @@ static int look_at(struct threads *t, const struct vantage *v, bool full, struct
 static int threads_look(void *memory, const struct vantage *v, bool full, struct sink *sink,
 			struct err *e)
 {
+	static const struct subject_ops ops = { "its threads", leave, look_at };
 	struct threads *t = memory;
-	int state = subject_follow(&t->subject, v, e);
-	if (state < 0 || state == SUBJECT_NONE)
-		return state < 0 ? state : 0;
-	if (state == SUBJECT_NEW)
-		tasks_leave(&t->tasks);
-	int r = look_at(t, v, full, sink);
-	return r ? subject_failed(&t->subject, sink, r, "its threads", e) : 0;
+	return subject_look(&t->subject, &ops, t, v, full, sink, e);
 }
 
 static void threads_close(void *memory)
 {
 	struct threads *t = memory;
-	tasks_leave(&t->tasks);
+	leave(t);
 	subject_done(&t->subject);
 	free(t);
 }
 
+/* Threads of the test process but its first. Key: comm. Value: {"tid","comm"}. */
 const struct sensor sensor_threads = {
 	.domain = "threads",
 	.came = "started",

@@ -18,6 +18,13 @@ bool text_starts(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+bool text_ends(const char *text, const char *suffix)
+{
+	size_t len = strlen(text);
+	size_t suffix_len = strlen(suffix);
+	return len >= suffix_len && strcmp(text + len - suffix_len, suffix) == 0;
+}
+
 bool path_below(const char *path, const char *dir)
 {
 	size_t len = strlen(dir);

@@ -8,6 +8,7 @@
 
 bool text_eq(const char *a, const char *b); /* NULL equals only NULL */
 bool text_starts(const char *text, const char *prefix);
+bool text_ends(const char *text, const char *suffix);
 /* Does path lie at or below dir? Both absolute and without a slash at the end ("/" aside). */
 bool path_below(const char *path, const char *dir);
 /* The one of n names that is nearest to text, for "did you mean"; NULL when none is near. */

@@ -147,6 +147,8 @@ static void test_text(void)
 	const char *const words[] = { "run", "report", "rule" };
 	tap_ok(text_eq(text_nearest("rnu", words, 3), "run") && !text_nearest("explode", words, 3),
 	       "the nearest name");
+	tap_ok(text_ends("a.pyc", ".pyc") && text_ends("a", "") && !text_ends("c", ".pyc"),
+	       "text_ends");
 	tap_ok(text_eq(text_word("  one  two three", 1), "two three") &&
 		       text_eq(text_word("one two", 2), "") && text_eq(text_word("", 3), ""),
 	       "the nth word, and all behind it");

@@ -530,12 +530,13 @@ static void test_descriptors(void)
 	scene_end(&s);
 }
 
-/* A number that stood and now means another file: noticed by the look that trusts nothing, and by
- * the others when its turn comes. */
+/* A number that stood and now means another file: noticed by the look that trusts nothing, by any
+ * look for 0, 1 and 2, and by the others when its turn comes. */
 static void test_reused(void)
 {
 	struct scene s;
 	scene_begin(&s, &sensor_descriptors);
+	puppet_do(&s.puppet, do_open, "0 0 /dev/null");
 	puppet_do(&s.puppet, do_open, "200 0 /dev/null");
 	free(look(&s, DELTA_STOOD, false, false));
 	puppet_do(&s.puppet, do_open, "200 0 /dev/zero");
@@ -543,12 +544,17 @@ static void test_reused(void)
 	tap_ok(text_eq(full, "leak closed /dev/null\nleak opened /dev/zero\n"),
 	       "a full look sees a number reused: %s", full);
 	puppet_do(&s.puppet, do_open, "0 0 /dev/zero");
+	cleanup_free char *standard = look(&s, 2, false, false);
+	tap_ok(text_eq(standard, "leak closed /dev/null\nleak opened /dev/zero\n"),
+	       "any look sees another standard input: %s", standard);
+	puppet_do(&s.puppet, do_open, "200 0 /dev/full");
 	bool seen = false;
 	for (int i = 0; i < 64 && !seen; i++) {
-		cleanup_free char *turn = look(&s, 2, false, false);
-		seen = strstr(turn, "leak opened /dev/zero\n") != NULL;
+		cleanup_free char *turn = look(&s, 3, false, false);
+		seen = text_eq(turn, "leak closed /dev/zero restored\nleak opened /dev/full\n") ||
+		       text_eq(turn, "leak closed /dev/zero\nleak opened /dev/full\n");
 	}
-	tap_ok(seen, "so do the others in turn");
+	tap_ok(seen, "the others are seen in turn");
 	scene_end(&s);
 }
 
