@@ -44,7 +44,10 @@ static int look_toys(void *memory, const struct vantage *v, bool full, struct si
 		assert(!r);
 		char value[128];
 		snprintf(value, sizeof(value), "{\"text\":\"%s\"}", text);
-		sink_offer(sink, &(struct offer){ .id = d->d_name, .value = value });
+		char path[300];
+		snprintf(path, sizeof(path), "/p/%s", d->d_name);
+		sink_offer(sink, &(struct offer){
+					 .id = d->d_name, .zone = zone_of(v, path), .value = value });
 	}
 	closedir(dir);
 	return sink_all(sink);
@@ -54,6 +57,8 @@ static const struct sensor toys = {
 	.domain = "files", .came = "created", .went = "deleted", .damages = true, .look = look_toys
 };
 static const struct sensor *const sensors[] = { &toys, NULL };
+
+static const struct vantage_zone zones[] = { { "/p", "source" } };
 
 /* ---- the stage ---- */
 
@@ -114,7 +119,9 @@ static void stage_open(struct stage *s)
 		struct vantage v = { .root = -1,
 				     .proc = open("/proc", O_RDONLY | O_CLOEXEC),
 				     .scratch = s->scratch,
-				     .fanotify = -1 };
+				     .fanotify = -1,
+				     .zones = zones,
+				     .zones_len = countof(zones) };
 		struct session_setup setup = { .order = "o",
 					       .view = "canonical",
 					       .project = "/p",
@@ -174,7 +181,7 @@ static void say(int conn, const char *packet, struct buf *transcript)
 		buf_printf(transcript, "%s: %s\n", json_text(tree, "t"), json_text(tree, "why"));
 }
 
-static void announce(struct stage *s, const char *ids, struct buf *transcript)
+static void announce(struct stage *s, const char *ids, const char *more, struct buf *transcript)
 {
 	cleanup_json cJSON *file = cJSON_CreateObject();
 	cJSON *tests = cJSON_AddArrayToObject(file, "tests");
@@ -189,8 +196,8 @@ static void announce(struct stage *s, const char *ids, struct buf *transcript)
 	snprintf(path, sizeof(path), "run/fumehood/drop/c%d", ++s->sequence);
 	put(s->scratch, path, text);
 	char packet[128];
-	snprintf(packet, sizeof(packet), "{\"v\":1,\"t\":\"collected\",\"file\":\"c%d\"}",
-		 s->sequence);
+	snprintf(packet, sizeof(packet), "{\"v\":1,\"t\":\"collected\",\"file\":\"c%d\"%s}",
+		 s->sequence, more);
 	say(s->adapter, packet, transcript);
 }
 
@@ -230,7 +237,10 @@ static void play(struct stage *s, const char *line, struct buf *transcript)
 		say(s->adapter, packet, transcript);
 		break;
 	case 'C':
-		announce(s, rest, transcript);
+		announce(s, rest, "", transcript);
+		break;
+	case 'B':
+		announce(s, "a", rest, transcript);
 		break;
 	case '{':
 		say(s->adapter, line, transcript);
@@ -267,6 +277,8 @@ static void tell_deltas(const cJSON *line, const char *member, struct buf *out)
 	{
 		buf_printf(out, " %s:%s:%s%s", json_text(d, "kind"), json_text(d, "what"),
 			   json_text(d, "key"), json_true(d, "damage") ? ":damage" : "");
+		if (text_eq(json_text(d, "zone"), "state"))
+			buf_puts(out, ":state");
 		if (json_text(d, "cleans"))
 			buf_printf(out, ":cleans=%s", json_text(d, "cleans"));
 	}
@@ -409,6 +421,19 @@ static const struct {
 	  "test a failed (long)\n"
 	  "test b failed (open gone of the drop folder: No such file or directory)\n"
 	  "test c failed (open link of the drop folder: Too many levels of symbolic links)\n"
+	  "end complete\n" },
+	{ "the framework's own folder may change",
+	  { "H/p", "B,\"basetemp\":\"/p/base\"", START("a"), "+base=1", "+other=1",
+	    PASSED("a", "null"), "D" },
+	  { 0 },
+	  "order a\n"
+	  "test a passed leak:created:base:state leak:created:other\n"
+	  "end complete\n" },
+	{ "no folder that holds a whole zone is the framework's own",
+	  { "H/p", "B,\"basetemp\":\"/p\"", START("a"), "+base=1", PASSED("a", "null"), "D" },
+	  { 0 },
+	  "order a\n"
+	  "test a passed leak:created:base\n"
 	  "end complete\n" },
 	{ "a session that ends early leaves tests absent",
 	  { "H/p", "Ca b", START("a"), PASSED("a", "null"), "D" },
