@@ -36,7 +36,7 @@ enum kind {
 	KIND_SIZE,     /* bytes */
 	KIND_TEXT,
 	KIND_ADAPTER,
-	KIND_LIST,
+	KIND_PLACES,    /* below the project, or absolute */
 	KIND_WORDS,     /* some of names */
 	KIND_PATHS,     /* relative ones count from where they are written */
 	KIND_NAMES,     /* of variables */
@@ -68,7 +68,8 @@ static const struct setting settings[] = {
 	{ "pass-env", "env.pass", "NAME", "pass a variable of yours on", A(NAMES, pass) },
 	{ "expose", "expose", "PATH", "show a file or folder below your home, read-only",
 	  A(PATHS, expose) },
-	{ "state-dir", "state_dirs", "DIR", "where the suite may leave things", A(LIST, state_dirs) },
+	{ "state-dir", "state_dirs", "DIR", "where the suite may leave things",
+	  A(PLACES, state_dirs) },
 	{ "timeout", "timeout", "TIME", "stop the command after 90s, 20m, 2h (default 0: never)",
 	  A(DURATION, timeout_ms) },
 	{ "grace", "grace", "TIME", "between asking it to stop and killing it (default 5s)",
@@ -235,6 +236,27 @@ static int set_words(struct config *c, const struct setting *s, const char *text
 	return r;
 }
 
+/* As they stand, without what means nothing: "./var/" is "var". */
+static int set_places(struct config *c, const struct setting *s, const char *text,
+		      const struct place *place, struct err *e)
+{
+	cleanup_free char *kept = calloc(1, strlen(text) + 2);
+	cleanup_free char *rest_of = strdup(text);
+	if (!kept || !rest_of)
+		return no_memory(e);
+	char *to = kept;
+	char *rest = rest_of;
+	for (char *part; (part = strsep(&rest, "/"));) {
+		if (text_eq(part, ".."))
+			return err_set(e, EINVAL, "\"%s\" goes up: write an absolute path", text);
+		if (*part && !text_eq(part, "."))
+			to = stpcpy(stpcpy(to, to > kept || text[0] == '/' ? "/" : ""), part);
+	}
+	if (to == kept && *text)
+		strcpy(kept, text[0] == '/' ? "/" : "."); // NOLINT(*-strcpy)
+	return set_list(c, s, kept, place, e);
+}
+
 static int set_paths(struct config *c, const struct setting *s, const char *text,
 		     const struct place *place, struct err *e)
 {
@@ -291,7 +313,7 @@ static const struct {
 	[KIND_SIZE] = { set_size, SHAPE_TEXT, "a text such as \"64M\"" },
 	[KIND_TEXT] = { set_text, SHAPE_TEXT, "a text" },
 	[KIND_ADAPTER] = { set_adapter, SHAPE_TEXT, "a text" },
-	[KIND_LIST] = { set_list, SHAPE_LIST, "a list of texts" },
+	[KIND_PLACES] = { set_places, SHAPE_LIST, "a list of texts" },
 	[KIND_WORDS] = { set_words, SHAPE_LIST, "a list of texts" },
 	[KIND_PATHS] = { set_paths, SHAPE_LIST, "a list of texts" },
 	[KIND_NAMES] = { set_names, SHAPE_LIST, "a list of texts" },
@@ -688,7 +710,7 @@ static cJSON *value_json(const struct setting *s, const void *at)
 		return adapter ? cJSON_CreateString(adapter->name) : cJSON_CreateNull();
 	case KIND_VARIABLES:
 		return variables_json(list);
-	case KIND_LIST:
+	case KIND_PLACES:
 	case KIND_WORDS:
 	case KIND_PATHS:
 	case KIND_NAMES:

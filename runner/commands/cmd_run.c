@@ -79,19 +79,64 @@ static int run_order(struct run *run, struct err *e)
 	return r;
 }
 
-/* The end of what the command printed, to stderr: the error names the cause, this shows it. */
+/* ---- likely causes ---- */
+
+static bool is_kept_away(const void *with, const char *path)
+{
+	const struct prepared *p = with;
+	if (access(path, F_OK) || path_below(path, p->spec.project))
+		return false;
+	for (size_t i = 0; i < p->spec.binds_len; i++)
+		if (path_below(path, p->spec.binds[i].target))
+			return false;
+	return true;
+}
+
+static struct hint_facts hint_facts(const struct run *run)
+{
+	const struct cell_spec *spec = &run->prepared.spec;
+	return (struct hint_facts){
+		.caller = (const char *const *)environ,
+		.inside = spec->env,
+		.home = spec->home,
+		.network = spec->network == CELL_NETWORK_HOST,
+		.root = spec->uid == 0,
+		.is_kept_away = is_kept_away,
+		.with = &run->prepared,
+	};
+}
+
+/* ---- when nothing spoke ---- */
+
+static void show(const char *before, const char *text)
+{
+	cleanup_free char *shown = printable(text);
+	fprintf(stderr, "%s%s\n", before, shown ? shown : "");
+}
+
+/* The end of what the command printed and what may lie behind it, to stderr: the error names the
+ * cause, this shows it. */
 static void show_tail(const struct run *run)
 {
 	cleanup_free char *tail = NULL;
+	cleanup(strv_done) struct strv hints = STRV_NULL;
 	if (ledger_log_tail(&run->ledger, canonical.name, TAIL_LINES, &tail, NULL) || !*tail)
 		return;
-	fprintf(stderr, "the end of its output (%s/logs/%s.log):\n", run->ledger.path,
-		canonical.name);
+	const struct hint_facts facts = hint_facts(run);
+	hints_find(&facts, tail, &hints); /* without memory there are fewer */
+	show("the end of its output, all of which is in logs/ of ", run->ledger.path);
 	char *rest = tail;
-	for (char *line; (line = strsep(&rest, "\n"));) {
-		cleanup_free char *shown = printable(line);
-		fprintf(stderr, "  | %s\n", shown ? shown : "");
-	}
+	for (char *line; (line = strsep(&rest, "\n"));)
+		show("  | ", line);
+	for (size_t i = 0; i < hints.len; i++)
+		show("likely cause: ", hints.at[i]);
+}
+
+static void show_path(const struct run *run)
+{
+	const struct strv *dropped = &run->prepared.visible.dropped;
+	for (size_t i = 0; i < dropped->len; i++)
+		show("left out of your PATH: ", dropped->at[i]);
 }
 
 static int explain_silence(const struct run *run, struct err *e)
@@ -106,34 +151,15 @@ static int explain_silence(const struct run *run, struct err *e)
 		.wait_status = run->result.wait_status,
 	};
 	show_tail(run);
+	show_path(run);
 	return no_hello_explain(&silence, e);
 }
 
 /* ---- reporting ---- */
 
-static bool is_kept_away(const void *with, const char *path)
-{
-	const struct prepared *p = with;
-	if (access(path, F_OK) || path_below(path, p->spec.project))
-		return false;
-	for (size_t i = 0; i < p->spec.binds_len; i++)
-		if (path_below(path, p->spec.binds[i].target))
-			return false;
-	return true;
-}
-
 static int find_hints(const struct run *run, const struct summary *s, struct strv *ret, struct err *e)
 {
-	const struct cell_spec *spec = &run->prepared.spec;
-	const struct hint_facts facts = {
-		.caller = (const char *const *)environ,
-		.inside = spec->env,
-		.home = spec->home,
-		.network = spec->network == CELL_NETWORK_HOST,
-		.root = spec->uid == 0,
-		.is_kept_away = is_kept_away,
-		.with = &run->prepared,
-	};
+	const struct hint_facts facts = hint_facts(run);
 	int r = 0;
 	for (size_t i = 0; i < s->failures_len && !r; i++)
 		if (s->failures[i].message)

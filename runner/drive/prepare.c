@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/env.h"
+#include "sandbox/secrets.h"
 
 #define ADAPTER_DIR CELL_RUN_DIR "/adapter"
 #define INODES_MIN  16384
@@ -22,6 +24,7 @@ void prepared_done(struct prepared *p)
 {
 	strv_done(&p->env);
 	strv_done(&p->texts);
+	strv_done(&p->notes);
 	visible_done(&p->visible);
 	free(p->zones);
 	free(p->binds);
@@ -131,7 +134,34 @@ static int make_env(struct prepared *p, const struct config *c, const struct ada
 	return env_build(&ask, &p->env, e);
 }
 
+/* A variable that is not there cannot be passed on. */
+static int note_missing(struct prepared *p, const struct config *c, const char *const *caller,
+			struct err *e)
+{
+	for (size_t i = 0; i < c->pass.len; i++)
+		if (!env_get(caller, c->pass.at[i]) &&
+		    strv_addf(&p->notes, "not set outside, and so not passed on: %s", c->pass.at[i]))
+			return no_memory(e);
+	return 0;
+}
+
 /* ---- what is seen ---- */
+
+/* Under another HOME the home of the passwd database stays in sight; its secrets do not. */
+static int hide_other_home(struct prepared *p, struct err *e)
+{
+	const struct passwd *who = getpwuid(p->spec.uid);
+	for (size_t i = 0; who && i < secrets_len; i++) {
+		char path[PATH_MAX];
+		if (snprintf(path, sizeof(path), "%s/%s", who->pw_dir, secrets[i]) >= PATH_MAX)
+			continue;
+		cleanup_free char *real = realpath(path, NULL);
+		bool elsewhere = real && !(p->spec.home && path_below(real, p->spec.home));
+		if (elsewhere && strv_add(&p->visible.hidden, real))
+			return no_memory(e);
+	}
+	return 0;
+}
 
 static int find_visible(struct prepared *p, const struct config *c, const char *const *caller,
 			struct err *e)
@@ -284,9 +314,11 @@ int prepare(const struct config *c, const struct adapter *adapter, const char *c
 	cleanup(prepared_done) struct prepared p = PREPARED_NULL;
 	int r = make_spec(&p, c, adapter, e);
 	r = r ? r : find_visible(&p, c, caller, e);
+	r = r ? r : hide_other_home(&p, e);
 	r = r ? r : make_binds(&p, e);
 	r = r ? r : make_files(&p, adapter, e);
 	r = r ? r : make_env(&p, c, adapter, caller, e);
+	r = r ? r : note_missing(&p, c, caller, e);
 	r = r ? r : make_zones(&p, c, adapter, e);
 	if (r)
 		return r;

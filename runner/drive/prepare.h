@@ -19,6 +19,7 @@ struct prepared {
 	struct cell_spec spec; /* without stdin, stdout and stderr */
 	struct vantage_zone *zones;
 	size_t zones_len;
+	struct strv notes; /* what was asked for and could not be done */
 
 	/* what is borrowed above */
 	struct strv env;

@@ -177,14 +177,15 @@ static int add_deltas(struct summary *s, const cJSON *line, struct err *e)
 
 /* ---- the kinds of lines ---- */
 
-static int read_said(struct summary *s, const cJSON *line, struct err *e)
+/* The texts of an array of run.json or of a line, once each. */
+static int note_all(struct summary *s, const cJSON *object, const char *key)
 {
-	const cJSON *said;
-	cJSON_ArrayForEach(said, cJSON_GetObjectItemCaseSensitive(line, "said"))
+	const cJSON *text;
+	cJSON_ArrayForEach(text, cJSON_GetObjectItemCaseSensitive(object, key))
 	{
-		if (cJSON_IsString(said) && !strv_has(&s->notes, said->valuestring) &&
-		    strv_add(&s->notes, said->valuestring))
-			return no_memory(e);
+		if (cJSON_IsString(text) && !strv_has(&s->notes, text->valuestring) &&
+		    strv_add(&s->notes, text->valuestring))
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -192,13 +193,13 @@ static int read_said(struct summary *s, const cJSON *line, struct err *e)
 static int read_session(struct summary *s, const cJSON *line, struct err *e)
 {
 	s->spoke = true;
-	return read_said(s, line, e);
+	return note_all(s, line, "said") ? no_memory(e) : 0;
 }
 
 static int read_order(struct summary *s, const cJSON *line, struct err *e)
 {
 	s->orders_len++;
-	return read_said(s, line, e);
+	return note_all(s, line, "said") ? no_memory(e) : 0;
 }
 
 /* Where it failed, when that is not the test itself. */
@@ -386,7 +387,7 @@ static int read_about(struct summary *s)
 		if (strv_addf(&s->notes, "not looked at, as asked: %s", off->valuestring))
 			return -ENOMEM;
 	}
-	return 0;
+	return note_all(s, s->about, "notes");
 }
 
 static int judge(struct summary *s)

@@ -253,6 +253,15 @@ CASES = [
             out=[r"FH111 test_a.py::test_a  added variable NEW \(7 bytes, value hunter2\)"],
         ),
     ),
+    (
+        "a variable that is not set cannot be passed on",
+        dict(
+            files={"test_a.py": "def test_a(): pass\n"},
+            args=["run", "--pass-env", "NOSUCH"],
+            status=0,
+            out=["not set outside, and so not passed on: NOSUCH"],
+        ),
+    ),
     # likely causes
     (
         "a variable that was not passed on",
@@ -316,6 +325,14 @@ CASES = [
     (
         "a command that finds none",
         dict(command=["sh", "-c", "nosuchthing"], status=69, err=["status 127\nhint: 127 says that a command was not found"]),
+    ),
+    (
+        "and why it may have failed",
+        dict(
+            command=["sh", "-c", "echo fetch: Connection refused; exit 1"],
+            status=69,
+            err=["likely cause: a connection failed, and the suite has a loopback of its own: --network host"],
+        ),
     ),
     ("bisect: such a commit is skipped", dict(command=["false"], args=["run", "--bisect-exit"], status=125)),
     # the run folder
