@@ -191,6 +191,8 @@ static int report(struct run *run, struct err *e)
 	if (r)
 		return r;
 	const struct config *c = run->config;
+	if (s.facts.command && !s.failures_len && !c->quiet) /* no test says why it failed */
+		show_tail(run);
 	const struct terminal terminal = terminal_of(STDOUT_FILENO, c->color, getenv);
 	const struct report_look file = { .hints = (const char *const *)hints.at };
 	const struct report_look screen = {

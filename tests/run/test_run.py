@@ -198,7 +198,25 @@ CASES = [
             findings=[],
         ),
     ),
-    ("no tests", dict(files={"test_a.py": "x = 1\n"}, status=4, out=["Exit status 4: no tests ran"])),
+    (
+        "no tests",
+        dict(
+            files={"test_a.py": "x = 1\n"},
+            status=4,
+            out=["Exit status 4: no tests ran"],
+            err=["  | no tests ran in "],
+        ),
+    ),
+    (
+        "a command that fails though no test does",
+        dict(
+            files={"test_a.py": "def test_a(): pass\n"},
+            command=["sh", "-c", "/usr/bin/python3 -m pytest -q; echo after; exit 5"],
+            status=2,
+            out=["the command ended with status 5 though no test failed"],
+            err=["  | after\n"],
+        ),
+    ),
     (
         "the time limit",
         dict(
