@@ -115,6 +115,12 @@ static int add_field(struct buf *out, size_t i, const char *before, const char *
 	return r;
 }
 
+/* What a new or gone entry is not says nothing of it. */
+static bool is_no(const cJSON *object, size_t i)
+{
+	return cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(object, fields[i].name));
+}
+
 char *rule_detail(const char *domain, const cJSON *before, const cJSON *after)
 {
 	cleanup(buf_done) struct buf out = BUF_NULL;
@@ -127,7 +133,8 @@ char *rule_detail(const char *domain, const cJSON *before, const cJSON *after)
 		cleanup_free char *is = NULL;
 		r = value_text(before, fields[i].name, &was);
 		r = r ? r : value_text(after, fields[i].name, &is);
-		if (!r && (changed ? !text_eq(was, is) : fields[i].at_birth && (was || is)))
+		bool telling = fields[i].at_birth && (was || is) && !is_no(was ? before : after, i);
+		if (!r && (changed ? !text_eq(was, is) : telling))
 			r = add_field(&out, i, was, is);
 	}
 	if (!r && changed && !out.len &&

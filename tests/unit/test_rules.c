@@ -49,6 +49,8 @@ static const struct {
 	{ "process", "{\"soft\":1,\"hard\":\"unlimited\"}", "{\"soft\":1,\"hard\":2}",
 	  "hard unlimited -> 2" },
 	{ "descriptors", NULL, "{\"fd\":7,\"target\":\"/x\",\"mode\":\"rw\"}", "number 7, rw" },
+	{ "processes", NULL, "{\"state\":\"alive\",\"daemonised\":true}", "alive, daemonised" },
+	{ "processes", NULL, "{\"state\":\"alive\",\"daemonised\":false}", "alive" },
 	{ "threads", NULL, "{\"tid\":7}", "" },
 	{ "files", NULL, NULL, "" },
 };
