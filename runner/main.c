@@ -8,6 +8,7 @@
 #include "runner/printable.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
+#include "sandbox/base/fault.h"
 #include "sandbox/base/text.h"
 
 static void overview(FILE *out)
@@ -114,6 +115,7 @@ static void fill_standard_fds(void)
 int main(int argc, char **argv)
 {
 	fill_standard_fds();
+	fault_arm();
 	struct err e = ERR_NULL;
 	int status = dispatch(argc, (const char *const *)argv, &e);
 	if (fflush(stdout) && status >= 0)

@@ -1,11 +1,13 @@
 #include "sandbox/base/fault.h"
 
 #if FUMEHOOD_FAULTS
-#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* Kept by every fork; a warden wipes its environment and cannot name the runner, so a bystander
@@ -16,11 +18,16 @@ static struct {
 	int *left; /* passes until it strikes; shared by all forks */
 } armed = { .trigger = -1 };
 
+/* Answers when the runner is dead: whoever passed the point goes on in a world without it. */
 static _Noreturn void stand_by(int fd, pid_t runner)
 {
 	char byte;
-	if (read(fd, &byte, 1) == 1)
+	struct pollfd death = { .fd = pidfd_open(runner, 0), .events = POLLIN };
+	if (read(fd, &byte, 1) == 1) {
 		kill(runner, SIGKILL);
+		poll(&death, 1, -1);
+		(void)!write(fd, &byte, 1);
+	}
 	_exit(0);
 }
 
@@ -33,7 +40,7 @@ void fault_arm(void)
 	int ends[2];
 	int *left =
 		mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (left == MAP_FAILED || pipe2(ends, O_CLOEXEC))
+	if (left == MAP_FAILED || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		abort();
 	pid_t runner = getpid();
 	pid_t bystander = fork();
@@ -59,7 +66,10 @@ void fault_point(const char *name)
 {
 	if (!armed.left || strcmp(armed.name, name) != 0)
 		return;
-	if (__atomic_sub_fetch(armed.left, 1, __ATOMIC_SEQ_CST) == 0)
-		(void)!write(armed.trigger, "x", 1);
+	if (__atomic_sub_fetch(armed.left, 1, __ATOMIC_SEQ_CST) != 0)
+		return;
+	char byte = 'x';
+	if (write(armed.trigger, &byte, 1) == 1)
+		(void)!read(armed.trigger, &byte, 1);
 }
 #endif

@@ -1,45 +1,11 @@
 #!/bin/bash
 # kill -9 of the runner at any instant leaves no process, namespace, mount, link or shared memory.
-# Runs in pid, ipc and mount namespaces of its own, so that what others do on the host is not counted.
 # Usage: death.sh CELL_RUN FAULTS (true: cell_run was built with fault points)
-if [ "${FUMEHOOD_DEATH:-}" != inside ]; then
-	export FUMEHOOD_DEATH=inside
-	user=()
-	[ "$(id -u)" -eq 0 ] || user=(--user --map-current-user)
-	exec unshare "${user[@]}" --pid --ipc --fork --mount-proc "$0" "$@"
-fi
+# shellcheck source=tests/cells/alone.sh
+. "$(dirname "$0")/alone.sh"
 # shellcheck source=tests/cells/lib.sh
 . "$(dirname "$0")/lib.sh"
 faults=$2
-
-processes() {
-	local pid state
-	for pid in /proc/[0-9]*; do
-		pid=${pid#/proc/}
-		[ "$pid" = 1 ] || [ "$pid" = $BASHPID ] || [ "$pid" = $$ ] && continue
-		state=$(sed -n 's/^State:\t//p' "/proc/$pid/status" 2>/dev/null) || continue
-		[ -z "$state" ] || echo "$pid $(<"/proc/$pid/comm") $state"
-	done 2>/dev/null
-}
-
-state() {
-	wc -l </proc/self/mountinfo
-	cut -d: -f1 /proc/self/net/dev
-	ls {/tmp,/dev/shm,.}/left 2>/dev/null
-	wc -l /proc/sysvipc/*
-	readlink /proc/[0-9]*/ns/* | sort -u
-}
-
-# Teardown goes on in the background: wait until nobody is left, but not for ever.
-settled() {
-	local i
-	for ((i = 0; i < 400; i++)); do
-		[ -n "$(processes)" ] || return 0
-		sleep 0.05
-	done
-	processes >>"$work/errors"
-	return 1
-}
 
 cat >suite <<'SH'
 #!/bin/sh

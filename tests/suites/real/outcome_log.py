@@ -1,0 +1,37 @@
+"""outcome_log: a pytest plugin that writes each test's outcome to $OUTCOME_LOG, one JSON array a
+line, in the words of fumehood's ledger."""
+
+import json
+import os
+
+BAD = {"call": "failed", "setup": "error_setup", "teardown": "error_teardown"}
+phases = {}
+
+
+def log(test, outcome):
+    with open(os.environ["OUTCOME_LOG"], "a", encoding="utf-8") as f:
+        print(json.dumps([test, outcome]), file=f)
+
+
+def word_of(report):
+    if report.failed:
+        return BAD[report.when]
+    if hasattr(report, "wasxfail"):
+        return "xfailed" if report.skipped else "xpassed"
+    return report.outcome
+
+
+def pytest_collectreport(report):
+    if not report.passed:
+        log(report.nodeid, "skipped" if report.skipped else "error_setup")
+
+
+def pytest_runtest_logreport(report):
+    phases[report.when] = word_of(report)
+
+
+def pytest_runtest_logfinish(nodeid):
+    words = list(phases.values())
+    worst = [word for word in BAD.values() if word in words]
+    log(nodeid, worst[0] if worst else phases.get("call", phases["setup"]))
+    phases.clear()
