@@ -4,21 +4,23 @@
  * The stages of a cell, in order. R: the runner; W: the warden; C: the process that becomes the
  * command.
  *
- *  1 R  cell_spec_check, layout_make: refuse what cannot be, decide which places are writable
+ *  1 R  cell_spec_check: refuses what no cell can be made of
  *  2 R  clone3: W exists in all its namespaces, a fork of R without exec
  *  3 W  alone: dies with R, keeps its own descriptors, waits
  *  4 R  maps the ids; W may now make files
- *  5 W  host name, loopback
- *  6 W  scratch; the host's tree read-only and private; pivot into it
- *  7 W  clones what will be covered, covers: overlays, private places, /dev, /proc, binds
- *  8 W  lowers quotas, opens the adapters' socket, makes the rest read-only, drops the old root
- *  9 W  gives up what it will not need again; no_new_privs
- * 10 W  forks C
- * 11 C  own session, limits, no capabilities, filter; tries every property of the cell
- * 12 W  marks the scratch, wipes the runner's arguments, tells R that all stands
- * 13 R  cell_start returns; cell_go: C executes
- * 14 W  C ended: names those still alive, waits
- * 15 R  cell_release: W exits, and with it all that is left
+ *  5 W  host name; a scratch and a /proc, attached nowhere yet; forks C
+ *  6 W  the host's tree, read-only and private; pivots into it
+ *    R  meanwhile decides which places are writable: layout
+ *    C  meanwhile makes folders and files on the scratch, lowers quotas
+ *  7 W  clones what will be covered, makes overlays; covers: private places, /dev, /proc, binds,
+ *       the project; the adapters' socket; makes the rest read-only
+ *    C  meanwhile fills the scratch, loopback; own session, limits, no capabilities, filter
+ *  8 C  tries every property of the cell, tells R
+ *    W  meanwhile lets the old root go, gives up what it will not need again, marks the scratch,
+ *       wipes the runner's arguments, tells R that all stands
+ *  9 R  has heard both: cell_start returns; cell_go: C executes
+ * 10 W  C ended: names those still alive, waits
+ * 11 R  cell_release: W exits, and with it all that is left
  */
 
 #include <errno.h>
@@ -118,67 +120,130 @@ static int take_view(struct layout *layout, const struct sync_record *record, in
 	memcpy(view->why_no_fanotify, record->ready.why_no_fanotify, sizeof(view->why_no_fanotify));
 	if (!view->why_no_fanotify[0] && used < fds_len)
 		view->fanotify = take_fd(&fds[used++]);
-	return take_places(layout, record->ready.places_made, fds + used, fds_len - used, view, e);
+	return take_places(layout, record->ready.made, fds + used, fds_len - used, view, e);
 }
 
-static int expect_ready(const struct cell_spec *spec, struct layout *layout,
-			const uint64_t *outside, struct cell *cell, struct err *e)
+/* Wait for a record; SYNC_ERR becomes our own error. */
+static int expect(int sock, enum sync_kind kind, struct sync_record *ret, int *fds,
+		  size_t *ret_fds_len, struct err *e)
 {
-	struct sync_record record;
-	int fds[FD_SEND_MAX];
-	size_t fds_len = 0;
-	int r = sync_recv(cell->control, &record, fds, FD_SEND_MAX, &fds_len, e);
+	int r = sync_recv(sock, ret, fds, fds ? FD_SEND_MAX : 0, ret_fds_len, e);
 	if (r == 0)
 		return err_set(e, ECHILD, "the warden died while it built the cell");
 	if (r < 0)
 		return r;
-	if (record.kind == SYNC_READY)
-		r = take_view(layout, &record, fds, fds_len, &cell->view, e);
-	close_all(fds, fds_len);
-	if (record.kind == SYNC_ERR) {
-		*e = record.err;
+	if (ret->kind == SYNC_ERR) {
+		*e = ret->err;
 		/* Where a host lets a namespace be made and nothing be done in it (AppArmor). */
 		return e->code == EPERM || e->code == EACCES ? userns_explain(e) : -e->code;
 	}
-	if (record.kind != SYNC_READY)
-		return err_set(e, EPROTO, "the warden said %u instead of being ready", record.kind);
-	if (r < 0)
-		return r;
-	cell->isolation = record.ready.isolation;
-	isolation_compare(spec, record.ready.namespaces, outside, &cell->isolation);
+	if (ret->kind != kind)
+		return err_set(e, EPROTO, "the cell said %u where %u was due", ret->kind, kind);
 	return 0;
 }
 
-static int start(const struct cell_spec *spec, struct cell *cell, struct err *e)
+static int expect_ready(struct layout *layout, struct cell *cell, uint64_t inside[NAMESPACES_N],
+			struct err *e)
 {
-	cleanup_free char *mountinfo = NULL;
-	cleanup(layout_done) struct layout layout = LAYOUT_NULL;
-	int r = fd_load(AT_FDCWD, "/proc/self/mountinfo", MOUNTINFO_LEN_MAX, &mountinfo, NULL, e);
+	struct sync_record record;
+	int fds[FD_SEND_MAX];
+	size_t fds_len = 0;
+	int r = expect(cell->control, SYNC_READY, &record, fds, &fds_len, e);
 	if (!r)
-		r = layout_make(spec, mountinfo, &layout, e);
+		r = take_view(layout, &record, fds, fds_len, &cell->view, e);
+	if (!r)
+		memcpy(inside, record.ready.namespaces, sizeof(record.ready.namespaces));
+	close_all(fds, fds_len);
+	return r;
+}
+
+/* Both the warden and the command's process have to say that all is well. */
+static int expect_both(const struct cell_spec *spec, struct layout *layout, struct cell *cell,
+		       struct err *e)
+{
+	cleanup_close int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	uint64_t outside[NAMESPACES_N];
+	uint64_t inside[NAMESPACES_N];
+	namespaces_look(proc, outside);
+	int r = expect_ready(layout, cell, inside, e);
+	struct sync_record record;
+	if (!r)
+		r = expect(cell->gate, SYNC_OBSERVED, &record, NULL, NULL, e);
 	if (r < 0)
 		return r;
-	int ends[2];
-	r = sync_pair(ends, e);
+	cell->isolation = record.isolation;
+	isolation_compare(spec, inside, outside, &cell->isolation);
+	return 0;
+}
+
+/* The trials of the command's process were seen as well. */
+static void forget_trials(int fanotify)
+{
+	char events[4096];
+	while (fanotify >= 0 && read(fanotify, events, sizeof(events)) > 0)
+		continue;
+}
+
+static int start_in(const struct cell_spec *spec, const struct layout *board, struct cell *cell,
+		    struct err *e)
+{
+	int control[2];
+	int gate[2];
+	int r = sync_pair(control, e);
 	if (r < 0)
 		return r;
-	cell->control = ends[0];
-	cleanup_close int theirs = ends[1];
-	const struct warden_setup setup = { spec, &layout, caps_wanted(spec), theirs };
+	cell->control = control[0];
+	cleanup_close int their_control = control[1];
+	r = sync_pair(gate, e);
+	if (r < 0)
+		return r;
+	cell->gate = gate[0];
+	cleanup_close int their_gate = gate[1];
+	const struct warden_setup setup = { spec, board, caps_wanted(spec), their_control,
+					    their_gate };
 	r = start_warden(&setup, cell, e);
+	/* Here and now, so that its death shows as the end of the sockets. */
+	fd_close_at(&their_control);
+	fd_close_at(&their_gate);
 	if (r < 0)
 		return r;
-	fd_close_at(&theirs); /* so that its death shows as the end of the socket */
 	fault_point("cell-clone");
 	r = userns_map(cell->pid, spec->uid, spec->gid, e);
-	if (r < 0)
-		return userns_explain(e);
-	r = sync_tell(cell->control, SYNC_MAPPED, 0, e);
+	return r < 0 ? userns_explain(e) : sync_tell(cell->control, SYNC_MAPPED, 0, e);
+}
+
+static int plan(const struct cell_spec *spec, struct layout *ret, struct err *e)
+{
+	cleanup_free char *mountinfo = NULL;
+	int r = fd_load(AT_FDCWD, "/proc/self/mountinfo", MOUNTINFO_LEN_MAX, &mountinfo, NULL, e);
+	return r < 0 ? r : layout_make(spec, mountinfo, ret, e);
+}
+
+static void board_done(struct layout **board)
+{
+	layout_board_free(*board);
+}
+
+/* What the runner has to do beside mapping, it does while the warden is at work. */
+static int start(const struct cell_spec *spec, struct cell *cell, struct err *e)
+{
+	cleanup(board_done) struct layout *board = layout_board_new();
+	if (!board)
+		return err_sys(e, "share memory with the warden");
+	int r = start_in(spec, board, cell, e);
 	if (r < 0)
 		return r;
-	uint64_t outside[NAMESPACES_N];
-	namespaces_look(outside); /* while the warden builds */
-	return expect_ready(spec, &layout, outside, cell, e);
+	cleanup(layout_done) struct layout layout = LAYOUT_NULL;
+	r = plan(spec, &layout, e);
+	if (r < 0)
+		return r;
+	layout_post(&layout, board);
+	r = sync_tell(cell->control, SYNC_PLANNED, 0, e);
+	if (!r)
+		r = expect_both(spec, &layout, cell, e);
+	if (!r)
+		forget_trials(cell->view.fanotify);
+	return r;
 }
 
 int cell_start(const struct cell_spec *spec, struct cell *ret, struct err *e)
@@ -198,7 +263,9 @@ int cell_start(const struct cell_spec *spec, struct cell *ret, struct err *e)
 
 int cell_go(struct cell *cell, struct err *e)
 {
-	return sync_tell(cell->control, SYNC_GO, 0, e);
+	int r = sync_tell(cell->gate, SYNC_GO, 0, e); /* first, since it is in a hurry */
+	fd_close_at(&cell->gate);
+	return r < 0 ? r : sync_tell(cell->control, SYNC_GO, 0, e);
 }
 
 int cell_read(struct cell *cell, struct cell_event *ret, struct err *e)
@@ -264,4 +331,5 @@ void cell_done(struct cell *cell)
 	}
 	fd_close_at(&cell->pidfd);
 	fd_close_at(&cell->control);
+	fd_close_at(&cell->gate);
 }

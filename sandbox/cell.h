@@ -9,7 +9,7 @@
  * still alive and can be looked at; cell_release() ends them and the cell.
  * When the caller dies, at any instant, the cell dies.
  *
- * Owns the warden's pidfd, the control socket and the descriptors in `view`,
+ * Owns the warden's pidfd, its sockets and the descriptors in `view`,
  * until cell_view_done() gives those up early (after a fork handed them on).
  */
 #include "sandbox/cell_spec.h"
@@ -73,10 +73,12 @@ struct cell {
 	pid_t pid; /* of the warden, outside */
 	int pidfd;
 	int control;
+	int gate; /* to the command, until cell_go() */
 	struct cell_view view;
 	struct isolation isolation;
 };
-#define CELL_NULL ((struct cell){ .pidfd = -1, .control = -1, .view = { -1, -1, -1, -1, -1, -1 } })
+#define CELL_NULL \
+	((struct cell){ .pidfd = -1, .control = -1, .gate = -1, .view = { -1, -1, -1, -1, -1, -1 } })
 
 int cell_start(const struct cell_spec *spec, struct cell *ret, struct err *e);
 /* Let the command run. */

@@ -15,7 +15,11 @@
 #include "sandbox/base/text.h"
 #include "sandbox/caps.h"
 #include "sandbox/filter.h"
+#include "sandbox/isolation.h"
 #include "sandbox/limits.h"
+#include "sandbox/net.h"
+#include "sandbox/quotas.h"
+#include "sandbox/scratch.h"
 #include "sandbox/sync.h"
 
 /* Like execve; a file that is executable but of no known format is a shell script, as execvp and
@@ -72,64 +76,110 @@ static int execute(const struct cell_spec *spec)
 	}
 }
 
-static int give_up(const struct isolation_scene *scene, struct err *e)
+/* CLONE_CLEAR_SIGHAND would leave those alone that the caller ignores. */
+static void reset_signals(void)
 {
-	if (setsid() < 0)
-		return err_sys(e, "start a session");
-	if (chdir(scene->spec->cwd) < 0)
-		return err_sys(e, "enter %s", scene->spec->cwd);
-	/* 0, 1 and 2 are the command's already; whatever else is open must not be its. */
-	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
-		return err_sys(e, "keep descriptors from the command");
-	int r = limits_apply(e);
-	if (!r)
-		r = caps_drop(scene->caps, e);
-	return r < 0 ? r : filter_install(scene->spec->allow_nested, e);
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_DFL);
 }
 
-static _Noreturn void command_main(const struct isolation_scene *scene, int sock)
+static int give_up(const struct command_setup *setup, struct err *e)
 {
-	struct sync_record record = { .kind = SYNC_READY };
+	reset_signals();
+	if (setsid() < 0)
+		return err_sys(e, "start a session");
+	int r = limits_apply(e);
+	if (!r)
+		r = caps_drop(setup->caps, e);
+	return r < 0 ? r : filter_install(setup->spec->allow_nested, e);
+}
+
+/* Look at ourselves, wait for the tree, and look at it from where the command will stand. */
+static int observe(const struct command_setup *setup, int sock, bool limited, struct isolation *ret,
+		   struct err *e)
+{
+	struct isolation_scene scene = {
+		.spec = setup->spec,
+		.layout = setup->layout,
+		.scratch = setup->scratch,
+		.proc = setup->proc,
+		.caps = setup->caps,
+		.limited = limited,
+	};
+	isolation_observe_self(&scene, ret);
+	struct sync_record record;
+	int r = sync_recv(sock, &record, NULL, 0, NULL, e);
+	if (r <= 0 || record.kind != SYNC_MADE)
+		_exit(1); /* the warden failed, and says why itself */
+	scene.places_made = record.made;
+	isolation_observe_tree(&scene, ret);
+	if (chdir(setup->spec->cwd) < 0)
+		return err_sys(e, "enter %s", setup->spec->cwd);
+	return 0;
+}
+
+static int prepare(const struct command_setup *setup, int sock, struct sync_record *record,
+		   struct err *e)
+{
+	bool limited = false;
+	int r = scratch_lay_out(setup->spec, setup->scratch, e);
+	if (!r) /* before the warden seals /proc/sys */
+		r = quotas_lower(setup->spec, setup->proc, &limited, e);
+	if (!r)
+		r = sync_tell(sock, SYNC_LAID_OUT, 0, e);
+	if (!r)
+		r = scratch_fill(setup->spec, setup->scratch, e);
+	if (!r && setup->spec->network == CELL_NETWORK_NONE)
+		r = net_loopback_up(e);
+	if (!r)
+		r = give_up(setup, e);
+	return r < 0 ? r : observe(setup, sock, limited, &record->isolation, e);
+}
+
+static _Noreturn void command_main(const struct command_setup *setup, int sock)
+{
+	struct sync_record record = { .kind = SYNC_OBSERVED };
 	struct err e = ERR_NULL;
-	if (give_up(scene, &e) < 0) {
+	if (prepare(setup, sock, &record, &e) < 0) {
 		record = (struct sync_record){ .kind = SYNC_ERR, .err = e };
 		sync_send(sock, &record, NULL, 0, NULL);
+		sync_send(setup->gate, &record, NULL, 0, NULL);
 		_exit(1);
 	}
-	isolation_observe(scene, &record.ready.isolation);
-	if (sync_send(sock, &record, NULL, 0, NULL) < 0 ||
-	    sync_recv(sock, &record, NULL, 0, NULL, NULL) <= 0 || record.kind != SYNC_GO)
+	if (sync_send(setup->gate, &record, NULL, 0, NULL) < 0 ||
+	    sync_recv(setup->gate, &record, NULL, 0, NULL, NULL) <= 0 || record.kind != SYNC_GO)
 		_exit(1);
 
 	umask(022);
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* 0, 1 and 2 are the command's already; whatever else is open must not be its. */
+	close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
 	record = (struct sync_record){ .kind = SYNC_EXEC_FAILED };
-	record.err.code = execute(scene->spec);
+	record.err.code = execute(setup->spec);
 	sync_send(sock, &record, NULL, 0, NULL);
 	_exit(record.err.code == ENOENT ? 127 : 126);
 }
 
-int command_fork(const struct isolation_scene *scene, pid_t *ret_pid, int *ret_sock, struct err *e)
+int command_fork(const struct command_setup *setup, pid_t *ret_pid, int *ret_sock, struct err *e)
 {
 	int ends[2];
 	int r = sync_pair(ends, e);
 	if (r < 0)
 		return r;
 	pid_t pid = fork();
+	if (pid == 0) {
+		close(ends[0]);
+		command_main(setup, ends[1]);
+	}
 	if (pid < 0) {
 		r = err_sys(e, "fork the command");
 		close(ends[0]);
-		close(ends[1]);
-		return r;
-	}
-	if (pid == 0) {
-		close(ends[0]);
-		command_main(scene, ends[1]);
+	} else {
+		*ret_pid = pid;
+		*ret_sock = ends[0];
 	}
 	close(ends[1]);
-	*ret_pid = pid;
-	*ret_sock = ends[0];
-	return 0;
+	return r;
 }

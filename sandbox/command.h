@@ -1,11 +1,25 @@
 #pragma once
 /*
- * command: the process that becomes the command: it gives up what the suite
- * shall not have, looks around, tells the warden, waits for SYNC_GO, and
- * executes. It answers with SYNC_READY or SYNC_ERR, later perhaps with
- * SYNC_EXEC_FAILED.
+ * command: the process that becomes the command. While the warden mounts, it
+ * fills the scratch and lowers quotas, which needs no mounts, and gives up what
+ * the suite shall not have. When the tree stands it tries every property of the
+ * cell, tells the runner, waits for SYNC_GO, and executes.
+ *
+ * To the warden it says SYNC_LAID_OUT, later perhaps SYNC_EXEC_FAILED; to the
+ * runner SYNC_OBSERVED; to both SYNC_ERR.
  */
-#include "sandbox/isolation.h"
+#include "sandbox/layout.h"
 
-/* Fork it. Its end of the channel goes to *ret_sock, its pid to *ret_pid. */
-int command_fork(const struct isolation_scene *scene, pid_t *ret_pid, int *ret_sock, struct err *e);
+struct err;
+
+struct command_setup {
+	const struct cell_spec *spec;
+	const struct layout *layout;
+	uint64_t caps; /* those it keeps */
+	int scratch;   /* an open folder */
+	int proc;      /* a mount of the cell's /proc */
+	int gate;      /* to the runner */
+};
+
+/* Fork it. Its pid goes to *ret_pid, our end of the socket to it to *ret_sock. */
+int command_fork(const struct command_setup *setup, pid_t *ret_pid, int *ret_sock, struct err *e);

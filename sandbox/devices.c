@@ -42,7 +42,7 @@ int devices_clone(int ret[DEVICES_N], struct err *e)
 	return 0;
 }
 
-static int fill(int scratch, const int nodes[DEVICES_N], struct err *e)
+int devices_fill(int scratch, struct err *e)
 {
 	static const char *const folders[] = { "dev", "dev/pts", "dev/shm" };
 	for (size_t i = 0; i < countof(folders); i++)
@@ -52,7 +52,7 @@ static int fill(int scratch, const int nodes[DEVICES_N], struct err *e)
 		if (symlinkat(links[i].target, scratch, links[i].name) < 0)
 			return err_sys(e, "make %s", links[i].name);
 	for (size_t i = 0; i < DEVICES_N; i++)
-		if (nodes[i] >= 0 && mknodat(scratch, nodes_wanted[i].point, S_IFREG | 0666, 0) < 0)
+		if (mknodat(scratch, nodes_wanted[i].point, S_IFREG | 0666, 0) < 0)
 			return err_sys(e, "make %s", nodes_wanted[i].point);
 	return 0;
 }
@@ -71,13 +71,11 @@ static int mount_pts(const struct cell_spec *spec, struct err *e)
 	return r < 0 ? r : mount_at(pts, "/dev/pts", e);
 }
 
-int devices_make(const struct cell_spec *spec, int scratch, const int nodes[DEVICES_N], struct err *e)
+int devices_mount(const struct cell_spec *spec, int scratch, const int nodes[DEVICES_N],
+		  struct err *e)
 {
-	int r = fill(scratch, nodes, e);
-	if (r < 0)
-		return r;
 	cleanup_close int dev = -1;
-	r = mount_clone(scratch, "dev", 0, &dev, e);
+	int r = mount_clone(scratch, "dev", 0, &dev, e);
 	if (!r)
 		r = mount_restrict(dev, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
 				   0, e);

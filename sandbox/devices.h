@@ -11,6 +11,8 @@ struct err;
 enum { DEVICES_N = 6 };
 int devices_clone(int ret[DEVICES_N], struct err *e);
 
-/* Mount /dev on the folder `dev` of the scratch. */
-int devices_make(const struct cell_spec *spec, int scratch, const int nodes[DEVICES_N],
-		 struct err *e);
+/* Make the folder `dev` of the scratch, with points to mount the nodes on. */
+int devices_fill(int scratch, struct err *e);
+/* Mount it, and the nodes. */
+int devices_mount(const struct cell_spec *spec, int scratch, const int nodes[DEVICES_N],
+		  struct err *e);

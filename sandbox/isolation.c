@@ -39,10 +39,15 @@ const char *const isolation_names[ISOLATION_N] = {
 	[ISOLATION_LIMITS] = "limits",
 };
 
+static void set(struct isolation *i, enum isolation_property p, enum isolation_state state)
+{
+	i->state[p] = state;
+	i->why[p][0] = '\0';
+}
+
 static void verified(struct isolation *i, enum isolation_property p)
 {
-	i->state[p] = ISOLATION_VERIFIED;
-	i->why[p][0] = '\0';
+	set(i, p, ISOLATION_VERIFIED);
 }
 
 static __attribute__((format(printf, 3, 4))) void
@@ -68,30 +73,41 @@ static void look_root(struct isolation *ret)
 }
 
 /* Make a file where the suite sees the place; it must show on the scratch, and go. */
-static int look_place(const struct isolation_scene *s, const struct layout_place *place,
-		      struct isolation *ret, enum isolation_property p)
+static int try_file(const struct isolation_scene *s, const struct layout_place *place,
+		    struct isolation *ret, enum isolation_property p)
 {
-	cleanup_close int seen = open(place->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cleanup_close int kept = openat(s->scratch, place->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (seen < 0 || kept < 0) {
-		reduced(ret, p, "%.40s: %s", place->path, strerrordesc_np(errno));
-		return -1;
-	}
-	if (mknodat(seen, PROBE, S_IFREG | 0600, 0) < 0) {
+	char kept[LAYOUT_DIR_LEN + sizeof(PROBE)];
+	snprintf(kept, sizeof(kept), "%s/" PROBE, place->dir);
+	/* From within: its path may be the longest there can be. */
+	if (chdir(place->path) < 0 || mknod(PROBE, S_IFREG | 0600, 0) < 0) {
 		/* Where the caller may not write, nothing can leave the cell either. */
 		if (place->overlay && (errno == EACCES || errno == EPERM || errno == EEXIST))
 			return 0;
 		reduced(ret, p, "%.40s: %s", place->path, strerrordesc_np(errno));
 		return -1;
 	}
-	struct stat st;
-	int missing = fstatat(kept, PROBE, &st, AT_SYMLINK_NOFOLLOW);
-	unlinkat(seen, PROBE, 0);
-	if (missing) {
+	bool missing = faccessat(s->scratch, kept, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+	unlink(PROBE);
+	if (missing)
 		reduced(ret, p, "%.40s: a new file is not on the scratch", place->path);
+	return missing ? -1 : 0;
+}
+
+/* It must be the folder of the scratch itself; one such folder is like the other. */
+static int look_private(const struct isolation_scene *s, const struct layout_place *place,
+			struct isolation *ret)
+{
+	struct stat seen;
+	struct stat kept;
+	if (stat(place->path, &seen) < 0 || fstatat(s->scratch, place->dir, &kept, 0) < 0) {
+		reduced(ret, ISOLATION_SCRATCH, "%.40s: %s", place->path, strerrordesc_np(errno));
 		return -1;
 	}
-	return 0;
+	if (seen.st_dev != kept.st_dev || seen.st_ino != kept.st_ino) {
+		reduced(ret, ISOLATION_SCRATCH, "%.40s is not on the scratch", place->path);
+		return -1;
+	}
+	return strcmp(place->dir, "tmp") == 0 ? try_file(s, place, ret, ISOLATION_SCRATCH) : 0;
 }
 
 static void look_places(const struct isolation_scene *s, struct isolation *ret)
@@ -102,8 +118,8 @@ static void look_places(const struct isolation_scene *s, struct isolation *ret)
 		const struct layout_place *place = &s->layout->places[i];
 		if (!(s->places_made >> i & 1) || (place->overlay && !place->project))
 			continue;
-		enum isolation_property p = place->overlay ? ISOLATION_OVERLAY : ISOLATION_SCRATCH;
-		if (look_place(s, place, ret, p) < 0)
+		if (place->project ? try_file(s, place, ret, ISOLATION_OVERLAY) < 0
+				   : look_private(s, place, ret) < 0)
 			return;
 	}
 }
@@ -173,7 +189,7 @@ static void look_seccomp(const struct isolation_scene *s, const char *status, st
 static void look_privileges(const struct isolation_scene *s, struct isolation *ret)
 {
 	cleanup_free char *status = NULL;
-	if (fd_load(AT_FDCWD, "/proc/self/status", 1 << 16, &status, NULL, NULL) < 0) {
+	if (fd_load(s->proc, "self/status", 1 << 16, &status, NULL, NULL) < 0) {
 		reduced(ret, ISOLATION_CAPS, "/proc/self/status cannot be read");
 		reduced(ret, ISOLATION_NO_NEW_PRIVS, "/proc/self/status cannot be read");
 		reduced(ret, ISOLATION_SECCOMP, "/proc/self/status cannot be read");
@@ -198,14 +214,20 @@ static void look_limits(const struct isolation_scene *s, struct isolation *ret)
 		verified(ret, ISOLATION_LIMITS);
 }
 
-void isolation_observe(const struct isolation_scene *scene, struct isolation *ret)
+void isolation_observe_self(const struct isolation_scene *scene, struct isolation *ret)
+{
+	for (size_t i = 0; i < ISOLATION_N; i++)
+		reduced(ret, (enum isolation_property)i, "nobody looked");
+	look_privileges(scene, ret);
+	look_limits(scene, ret);
+}
+
+void isolation_observe_tree(const struct isolation_scene *scene, struct isolation *ret)
 {
 	look_root(ret);
 	look_places(scene, ret);
 	look_proc(ret);
 	look_dev(ret);
-	look_privileges(scene, ret);
-	look_limits(scene, ret);
 }
 
 void isolation_compare(const struct cell_spec *spec, const uint64_t *inside,
@@ -215,7 +237,7 @@ void isolation_compare(const struct cell_spec *spec, const uint64_t *inside,
 	for (size_t i = 0; i < NAMESPACES_N; i++) {
 		enum isolation_property p = namespaces[i].property;
 		if (!(flags & namespaces[i].flag))
-			isolation->state[p] = ISOLATION_OFF_ASKED;
+			set(isolation, p, ISOLATION_OFF_ASKED);
 		else if (!inside[i] || inside[i] == outside[i])
 			reduced(isolation, p, "the namespace is the host's");
 		else

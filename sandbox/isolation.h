@@ -14,11 +14,15 @@ struct isolation_scene {
 	const struct layout *layout;
 	uint64_t places_made;
 	int scratch;
+	int proc;      /* a mount of the cell's /proc */
 	uint64_t caps; /* those the command keeps */
 	bool limited;  /* kernel.pid_max of the cell was lowered */
 };
 
-void isolation_observe(const struct isolation_scene *scene, struct isolation *ret);
+/* What the process is, which needs no tree: capabilities, filter, limits. */
+void isolation_observe_self(const struct isolation_scene *scene, struct isolation *ret);
+/* The tree around it. Changes the working directory. */
+void isolation_observe_tree(const struct isolation_scene *scene, struct isolation *ret);
 /* Compare the inodes seen inside with the caller's own. */
 void isolation_compare(const struct cell_spec *spec, const uint64_t *inside,
 		       const uint64_t *outside, struct isolation *isolation);

@@ -1,10 +1,13 @@
 #include "sandbox/layout.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "sandbox/base/cleanup.h"
@@ -32,6 +35,10 @@ static int add(struct layout *l, const char *dir, char *path, bool overlay, bool
 {
 	if (!path)
 		return err_set(e, ENOMEM, "out of memory");
+	if (strlen(path) >= PATH_MAX) {
+		free(path);
+		return err_set(e, ENAMETOOLONG, "a place with a path of over %d bytes", PATH_MAX - 1);
+	}
 	struct layout_place *p = &l->places[l->len++];
 	*p = (struct layout_place){ .overlay = overlay, .project = project };
 	p->path = path;
@@ -199,4 +206,32 @@ void layout_done(struct layout *layout)
 	for (size_t i = 0; i < layout->len; i++)
 		free(layout->places[i].path);
 	*layout = LAYOUT_NULL;
+}
+
+#define BOARD_LEN (sizeof(struct layout) + (CELL_TREES_MAX + CELL_PRIVATE_MAX) * (size_t)PATH_MAX)
+
+struct layout *layout_board_new(void)
+{
+	void *board =
+		mmap(NULL, BOARD_LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return board == MAP_FAILED ? NULL : board;
+}
+
+void layout_post(const struct layout *layout, struct layout *board)
+{
+	char *at = (char *)(board + 1);
+	char *end = (char *)board + BOARD_LEN;
+	*board = *layout;
+	for (size_t i = 0; i < layout->len; i++) {
+		size_t len = strlen(layout->places[i].path) + 1;
+		assert(len <= (size_t)(end - at));
+		board->places[i].path = memcpy(at, layout->places[i].path, len);
+		at += len;
+	}
+}
+
+void layout_board_free(struct layout *board)
+{
+	if (board)
+		munmap(board, BOARD_LEN);
 }

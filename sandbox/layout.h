@@ -1,8 +1,8 @@
 #pragma once
 /*
  * layout: the writable places of a cell, in the order in which they are
- * mounted. Decided by the runner before the cell exists, from the spec and the
- * host's mounts; the warden only carries it out.
+ * mounted. Decided by the runner from the spec and the host's mounts, while the
+ * warden begins; the warden only carries it out.
  *
  * Owns its paths.
  */
@@ -35,3 +35,9 @@ struct layout {
 int layout_make(const struct cell_spec *spec, const char *mountinfo, struct layout *ret,
 		struct err *e);
 void layout_done(struct layout *layout);
+
+/* A board is memory that forks share with who made it: what is posted on it can be read by forks
+ * that are older. The paths on it are borrowed from the board; NULL: no memory. */
+struct layout *layout_board_new(void);
+void layout_post(const struct layout *layout, struct layout *board);
+void layout_board_free(struct layout *board);

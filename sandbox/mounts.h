@@ -1,31 +1,53 @@
 #pragma once
 /*
- * mounts: the cell's file tree, from the host's and a layout.
+ * mounts: the cell's file tree, from the host's and a layout. Deeds in this
+ * order, once, in the cell's namespaces:
+ *
+ *	mounts_begin	a scratch and a /proc, attached nowhere: somebody else can
+ *			fill the one and use the other from here on
+ *	mounts_enter	the host's tree, read-only, becomes the root
+ *	mounts_prepare	what will be covered is cloned, overlays are made
+ *	mounts_cover	everything is put in its place (the scratch is laid out now)
+ *	mounts_seal	what the suite shall not write is made read-only
+ *	mounts_leave	the old root goes
  *
  * Owns what the warden keeps of it: clones of the bases and of the scratch,
  * with which a later fork can mount overlays of its own, and the descriptors
- * that are handed out. Runs in the cell's namespaces, once.
+ * that are handed out.
  */
 #include <stdint.h>
 
+#include "sandbox/devices.h"
 #include "sandbox/layout.h"
 
 struct cell_spec;
 struct err;
 
+#define MOUNTS_PLACES_MAX (CELL_TREES_MAX + CELL_PRIVATE_MAX)
+
 struct mounts {
 	int root; /* O_PATH: the cell's / */
 	int proc; /* open folders */
 	int scratch;
-	int scratch_clone;                            /* a detached mount of it */
-	int bases[CELL_TREES_MAX + CELL_PRIVATE_MAX]; /* by place; -1: no overlay */
-	uint64_t made;                                /* bit n: place n of the layout stands */
+	int scratch_clone;            /* a detached mount of the scratch */
+	int bases[MOUNTS_PLACES_MAX]; /* by place; -1: no overlay */
+	uint64_t made;                /* bit n: place n of the layout stands */
+
+	/* detached mounts that wait to be attached */
+	int scratch_mount;
+	int proc_mount;
+	int places[MOUNTS_PLACES_MAX];
+	int devices[DEVICES_N];
+	int git_dir;
+	int *binds;
 };
 
 void mounts_init(struct mounts *m);
-/* From the host's root to the cell's. Afterwards the caller stands in the new root, the old one is
- * still below it, /proc and CELL_RUN_DIR are still writable. */
-int mounts_make(const struct cell_spec *spec, const struct layout *layout, struct mounts *m,
-		struct err *e);
-/* Make read-only what the suite shall not write, and let go of the old root. */
+int mounts_begin(const struct cell_spec *spec, struct mounts *m, struct err *e);
+int mounts_enter(struct mounts *m, struct err *e);
+int mounts_prepare(const struct cell_spec *spec, const struct layout *layout, struct mounts *m,
+		   struct err *e);
+int mounts_cover(const struct cell_spec *spec, const struct layout *layout, struct mounts *m,
+		 struct err *e);
 int mounts_seal(const struct cell_spec *spec, struct mounts *m, struct err *e);
+int mounts_leave(struct mounts *m, struct err *e);

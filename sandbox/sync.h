@@ -14,18 +14,23 @@
 #include "sandbox/cell.h"
 
 enum sync_kind {
-	/* to the warden; GO goes on to the command's process */
+	/* runner to warden */
 	SYNC_MAPPED = 1, /* the ids of the user namespace are mapped */
-	SYNC_GO,
-	SYNC_STOP, /* signal */
+	SYNC_PLANNED,    /* the layout is on the board */
+	SYNC_STOP,       /* signal */
 	SYNC_KILL,
 	SYNC_SIGNAL, /* signal */
 	SYNC_RELEASE,
-	/* from the warden or the command's process */
-	SYNC_ERR,         /* err */
-	SYNC_READY,       /* ready; descriptors in the order of enum sync_fd, then bases */
+	SYNC_GO, /* also runner to command */
+	/* command to warden, and back */
+	SYNC_LAID_OUT,    /* the scratch is */
+	SYNC_MADE,        /* made: the tree stands */
 	SYNC_EXEC_FAILED, /* err.code */
-	SYNC_EXITED,      /* event */
+	/* to the runner */
+	SYNC_OBSERVED, /* isolation; from the command */
+	SYNC_READY,    /* ready; descriptors in the order of enum sync_fd, then bases */
+	SYNC_EXITED,   /* event */
+	SYNC_ERR,      /* err; also command to warden */
 };
 
 /* The descriptors that come with SYNC_READY, before the bases of the overlays. */
@@ -47,12 +52,13 @@ struct sync_record {
 	union {
 		struct err err;
 		struct cell_event event;
+		uint64_t made; /* bit n: place n of the layout stands */
 		struct sync_ready {
-			uint64_t namespaces[NAMESPACES_N]; /* inode of each, as seen inside */
-			struct isolation isolation;
+			uint64_t made;
+			uint64_t namespaces[NAMESPACES_N]; /* the inode of each, from inside */
 			char why_no_fanotify[96];
-			uint64_t places_made; /* bit n: place n of the layout stands */
 		} ready;
+		struct isolation isolation;
 	};
 };
 

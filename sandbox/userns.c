@@ -30,13 +30,13 @@ uint64_t namespaces_flags(const struct cell_spec *spec)
 	return flags;
 }
 
-void namespaces_look(uint64_t ret[NAMESPACES_N])
+void namespaces_look(int proc, uint64_t ret[NAMESPACES_N])
 {
 	for (size_t i = 0; i < countof(namespaces); i++) {
-		char path[64];
+		char path[32];
 		struct stat st;
-		snprintf(path, sizeof(path), "/proc/self/ns/%s", namespaces[i].name);
-		ret[i] = stat(path, &st) < 0 ? 0 : st.st_ino;
+		snprintf(path, sizeof(path), "self/ns/%s", namespaces[i].name);
+		ret[i] = fstatat(proc, path, &st, 0) < 0 ? 0 : st.st_ino;
 	}
 }
 

@@ -24,8 +24,8 @@ extern const struct namespace namespaces[NAMESPACES_N];
 
 /* The flags that clone3 gets for this spec. */
 uint64_t namespaces_flags(const struct cell_spec *spec);
-/* The inodes of the caller's own namespaces, 0 where the kernel has none. */
-void namespaces_look(uint64_t ret[NAMESPACES_N]);
+/* The inodes of the caller's own namespaces below a /proc, 0 where the kernel has none. */
+void namespaces_look(int proc, uint64_t ret[NAMESPACES_N]);
 
 /* Map the same ids inside as outside: all of them for root, the caller's one otherwise. */
 int userns_map(pid_t pid, uid_t uid, gid_t gid, struct err *e);

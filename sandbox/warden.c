@@ -1,6 +1,5 @@
 #include "sandbox/warden.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -14,7 +13,6 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +24,7 @@
 #include "sandbox/command.h"
 #include "sandbox/mounts.h"
 #include "sandbox/net.h"
+#include "sandbox/survivors.h"
 #include "sandbox/sync.h"
 #include "sandbox/userns.h"
 #include "sandbox/watch.h"
@@ -41,6 +40,7 @@ struct warden {
 	const struct layout *layout;
 	uint64_t caps;
 	int control;
+	int gate; /* the command's, until it is forked */
 	int signals;
 	int command_sock;
 	pid_t command;
@@ -49,7 +49,6 @@ struct warden {
 	int userns;
 	int listener;
 	int fanotify; /* the last one to close it pays milliseconds; let that be us, dying */
-	bool limited;
 
 	enum phase phase;
 	int64_t kill_at_ms; /* -1: never */
@@ -92,19 +91,23 @@ static int close_others(int *keep, size_t n, struct err *e)
 /* 0, 1 and 2 become the command's; everything else of the runner is closed. */
 static int keep_own_descriptors(struct warden *w, struct err *e)
 {
-	int own[5] = { -1, -1, -1, -1, fault_fd() };
-	const int wanted[4] = { w->control, w->spec->stdin_fd, w->spec->stdout_fd,
-				w->spec->stderr_fd };
-	for (size_t i = 0; i < countof(wanted); i++) {
-		own[i] = fcntl(wanted[i], F_DUPFD_CLOEXEC, 3);
-		if (own[i] < 0)
-			return err_sys(e, "keep descriptor %d", wanted[i]);
+	int *const own[] = { &w->control, &w->gate };
+	const int standard[] = { w->spec->stdin_fd, w->spec->stdout_fd, w->spec->stderr_fd };
+	int moved[countof(standard)];
+	for (size_t i = 0; i < countof(own); i++) {
+		*own[i] = fcntl(*own[i], F_DUPFD_CLOEXEC, 3);
+		if (*own[i] < 0)
+			return err_sys(e, "keep our sockets");
 	}
-	w->control = own[0];
-	for (int i = 0; i < 3; i++)
-		if (dup2(own[i + 1], i) < 0)
+	for (size_t i = 0; i < countof(standard); i++) {
+		moved[i] = fcntl(standard[i], F_DUPFD_CLOEXEC, 3);
+		if (moved[i] < 0)
+			return err_sys(e, "keep descriptor %d", standard[i]);
+	}
+	for (int i = 0; i < (int)countof(moved); i++)
+		if (dup2(moved[i], i) < 0)
 			return err_sys(e, "make descriptor %d the command's", i);
-	int keep[] = { 0, 1, 2, own[0], own[4] };
+	int keep[] = { 0, 1, 2, w->control, w->gate, fault_fd() };
 	return close_others(keep, countof(keep), e);
 }
 
@@ -118,12 +121,13 @@ static void wipe_arguments(void)
 		memset(from, 0, (size_t)(to - from));
 }
 
-/* CLONE_CLEAR_SIGHAND would leave those alone that the caller ignores; with SIGCHLD among them
- * nothing could be waited for. The command inherits the defaults. */
-static void reset_signals(void)
+static int wait_runner(const struct warden *w, enum sync_kind kind, struct err *e)
 {
-	for (int i = 1; i < NSIG; i++)
-		signal(i, SIG_DFL);
+	struct sync_record record;
+	int r = sync_recv(w->control, &record, NULL, 0, NULL, e);
+	if (r == 0 || (r > 0 && record.kind != kind))
+		_exit(1);
+	return r < 0 ? r : 0;
 }
 
 static int stand_alone(struct warden *w, struct err *e)
@@ -134,7 +138,7 @@ static int stand_alone(struct warden *w, struct err *e)
 	if (r < 0)
 		return r;
 	umask(0);
-	reset_signals();
+	signal(SIGCHLD, SIG_DFL); /* ignored, as a caller may have it, nothing could be waited for */
 	sigset_t child;
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
@@ -142,12 +146,9 @@ static int stand_alone(struct warden *w, struct err *e)
 	if (w->signals < 0)
 		return err_sys(e, "make a signalfd");
 	/* A runner that died before PDEATHSIG was set is seen here: its end of the socket is gone. */
-	struct sync_record record;
-	r = sync_recv(w->control, &record, NULL, 0, NULL, e);
+	r = wait_runner(w, SYNC_MAPPED, e);
 	if (r < 0)
 		return r;
-	if (r == 0 || record.kind != SYNC_MAPPED)
-		_exit(1);
 	fault_point("warden-mapped");
 	/* Only now: a user could not have opened our uid_map otherwise. */
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
@@ -156,50 +157,6 @@ static int stand_alone(struct warden *w, struct err *e)
 }
 
 /* ---- building ---- */
-
-static int sysctl_write(int proc, const char *name, uint64_t value, struct err *e)
-{
-	cleanup_close int fd = openat(proc, name, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return err_sys(e, "open /proc/%s", name);
-	char text[32];
-	int len = snprintf(text, sizeof(text), "%ju", (uintmax_t)value);
-	if (fd_write_full(fd, text, (size_t)len) < 0)
-		return err_sys(e, "write /proc/%s", name);
-	return 0;
-}
-
-/* kernel.pid_max is the pid namespace's own since 6.14; before that it is the host's. */
-static bool has_own_pid_max(void)
-{
-	struct utsname u;
-	int major = 0;
-	int minor = 0;
-	if (uname(&u) < 0 || sscanf(u.release, "%d.%d", &major, &minor) != 2) // NOLINT(cert-err34-c)
-		return false;
-	return major > 6 || (major == 6 && minor >= 14);
-}
-
-/* What the suite takes of these counts against the caller outside, too. */
-static int lower_quotas(struct warden *w, struct err *e)
-{
-	static const struct {
-		const char *name;
-		uint64_t value;
-	} quotas[] = {
-		{ "sys/user/max_user_namespaces", 64 },
-		{ "sys/user/max_fanotify_groups", 8 },
-		{ "sys/user/max_inotify_instances", 64 },
-	};
-	for (size_t i = 0; i < countof(quotas); i++) {
-		int r = sysctl_write(w->mounts.proc, quotas[i].name, quotas[i].value, e);
-		if (r < 0)
-			return r;
-	}
-	w->limited = has_own_pid_max();
-	return w->limited ? sysctl_write(w->mounts.proc, "sys/kernel/pid_max", w->spec->pid_max, e)
-			  : 0;
-}
 
 /* The warden mounts for forks and maps their ids later; of the rest it needs nothing. It never
  * executes, so that the bounding set, which costs a call for each capability, is no matter. */
@@ -221,59 +178,86 @@ static int open_namespace(const char *path, int *ret, struct err *e)
 	return *ret < 0 ? err_sys(e, "open %s", path) : 0;
 }
 
-static int build(struct warden *w, struct err *e)
+static int start_command(struct warden *w, struct err *e)
 {
-	if (sethostname(CELL_HOSTNAME, strlen(CELL_HOSTNAME)) < 0)
-		return err_sys(e, "set the host name");
-	int r = w->spec->network == CELL_NETWORK_NONE ? net_loopback_up(e) : 0;
-	if (!r)
-		r = mounts_make(w->spec, w->layout, &w->mounts, e);
-	if (!r)
-		r = lower_quotas(w, e);
-	if (!r)
-		r = net_listen(&w->listener, e);
-	if (!r)
-		r = mounts_seal(w->spec, &w->mounts, e);
-	if (!r)
-		r = open_namespace("/proc/self/ns/mnt", &w->mount_ns, e);
-	if (!r)
-		r = open_namespace("/proc/self/ns/user", &w->userns, e);
-	if (!r && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_sys(e, "set no_new_privs");
+	const struct command_setup setup = {
+		.spec = w->spec,
+		.layout = w->layout,
+		.caps = w->caps,
+		.scratch = w->mounts.scratch,
+		.proc = w->mounts.proc_mount,
+		.gate = w->gate,
+	};
+	int r = command_fork(&setup, &w->command, &w->command_sock, e);
+	fd_close_at(&w->gate);
+	close_range(0, 2, 0); /* or whoever reads the command's output would wait for us */
 	return r;
 }
 
-/* ---- the command ---- */
-
-static int start_command(struct warden *w, struct sync_record *ret, struct err *e)
+static int wait_laid_out(struct warden *w, struct err *e)
 {
-	const struct isolation_scene scene = {
-		.spec = w->spec,
-		.layout = w->layout,
-		.places_made = w->mounts.made,
-		.scratch = w->mounts.scratch,
-		.caps = w->caps,
-		.limited = w->limited,
-	};
-	int r = command_fork(&scene, &w->command, &w->command_sock, e);
-	if (r < 0)
-		return r;
-	close_range(0, 2, 0); /* or whoever reads the command's output would wait for us */
-	r = sync_recv(w->command_sock, ret, NULL, 0, NULL, e);
+	struct sync_record record;
+	int r = sync_recv(w->command_sock, &record, NULL, 0, NULL, e);
 	if (r == 0)
 		return err_set(e, ECHILD, "the command's process died before it was ready");
-	if (r > 0 && ret->kind == SYNC_ERR) {
-		*e = ret->err;
+	if (r > 0 && record.kind == SYNC_ERR) {
+		*e = record.err;
 		return -e->code;
 	}
 	return r < 0 ? r : 0;
 }
 
+/* Until the tree stands. */
+static int build(struct warden *w, struct err *e)
+{
+	if (sethostname(CELL_HOSTNAME, strlen(CELL_HOSTNAME)) < 0)
+		return err_sys(e, "set the host name");
+	int r = mounts_begin(w->spec, &w->mounts, e);
+	if (!r)
+		r = start_command(w, e);
+	if (!r)
+		r = mounts_enter(&w->mounts, e);
+	if (!r)
+		r = wait_runner(w, SYNC_PLANNED, e);
+	if (!r)
+		r = mounts_prepare(w->spec, w->layout, &w->mounts, e);
+	if (!r)
+		r = wait_laid_out(w, e);
+	if (!r)
+		r = mounts_cover(w->spec, w->layout, &w->mounts, e);
+	if (!r)
+		r = net_listen(&w->listener, e);
+	return r < 0 ? r : mounts_seal(w->spec, &w->mounts, e);
+}
+
+/* What need not be done when the command looks around. */
+static int settle_down(struct warden *w, struct sync_record *record, struct err *e)
+{
+	int r = mounts_leave(&w->mounts, e);
+	if (!r)
+		r = open_namespace("/proc/self/ns/mnt", &w->mount_ns, e);
+	if (!r)
+		r = open_namespace("/proc/self/ns/user", &w->userns, e);
+	if (!r)
+		r = confine(e);
+	if (r < 0)
+		return r;
+	if (w->spec->no_watch)
+		snprintf(record->ready.why_no_fanotify, sizeof(record->ready.why_no_fanotify),
+			 "not asked for");
+	else
+		w->fanotify = watch_open(w->mounts.scratch, record->ready.why_no_fanotify,
+					 sizeof(record->ready.why_no_fanotify));
+	namespaces_look(w->mounts.proc, record->ready.namespaces);
+	wipe_arguments();
+	return 0;
+}
+
 static int report_ready(struct warden *w, struct sync_record *record, struct err *e)
 {
-	record->kind = SYNC_READY;
-	namespaces_look(record->ready.namespaces);
-	record->ready.places_made = w->mounts.made;
+	record->ready.made = w->mounts.made;
 	int fds[FD_SEND_MAX] = {
 		[SYNC_FD_ROOT] = w->mounts.root,       [SYNC_FD_PROC] = w->mounts.proc,
 		[SYNC_FD_SCRATCH] = w->mounts.scratch, [SYNC_FD_USERNS] = w->userns,
@@ -290,23 +274,18 @@ static int report_ready(struct warden *w, struct sync_record *record, struct err
 
 static int make_ready(struct warden *w, struct err *e)
 {
-	struct sync_record record;
 	int r = build(w, e);
-	if (!r)
-		r = start_command(w, &record, e);
-	if (!r)
-		r = confine(e);
 	if (r < 0)
 		return r;
-	if (w->spec->no_watch)
-		snprintf(record.ready.why_no_fanotify, sizeof(record.ready.why_no_fanotify),
-			 "not asked for");
-	else
-		w->fanotify = watch_open(w->mounts.scratch, record.ready.why_no_fanotify,
-					 sizeof(record.ready.why_no_fanotify));
-	wipe_arguments();
-	return report_ready(w, &record, e);
+	struct sync_record record = { .kind = SYNC_MADE, .made = w->mounts.made };
+	/* When the command's process is gone, it told the runner why. */
+	sync_send(w->command_sock, &record, NULL, 0, NULL);
+	record = (struct sync_record){ .kind = SYNC_READY };
+	r = settle_down(w, &record, e);
+	return r < 0 ? r : report_ready(w, &record, e);
 }
+
+/* ---- the command ---- */
 
 static void signal_command(const struct warden *w, int signal)
 {
@@ -327,64 +306,22 @@ static void go(struct warden *w)
 {
 	if (w->phase != PHASE_READY)
 		return;
-	sync_tell(w->command_sock, SYNC_GO, 0, NULL);
 	w->phase = PHASE_RUNNING;
 	if (w->spec->timeout_ms)
 		w->stop_at_ms = now_ms() + w->spec->timeout_ms;
 }
 
-/* ---- those left behind ---- */
-
-static bool read_survivor(int proc, const char *name, struct cell_survivor *ret)
-{
-	char path[64];
-	char stat[512];
-	snprintf(path, sizeof(path), "%s/stat", name);
-	cleanup_close int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-	ssize_t len = fd < 0 ? -1 : read(fd, stat, sizeof(stat) - 1);
-	if (len <= 0)
-		return false;
-	stat[len] = '\0';
-	const char *open = strchr(stat, '(');
-	const char *close = strrchr(stat, ')');
-	if (!open || !close || close < open || strlen(close) < 3 || close[2] == 'Z' || close[2] == 'X')
-		return false;
-	*ret = (struct cell_survivor){ .pid = (pid_t)strtol(name, NULL, 10) };
-	size_t comm_len = (size_t)(close - open - 1);
-	if (comm_len >= sizeof(ret->comm))
-		comm_len = sizeof(ret->comm) - 1;
-	memcpy(ret->comm, open + 1, comm_len);
-	return true;
-}
-
-static void list_survivors(struct warden *w)
-{
-	w->event.survivors_len = 0;
-	int fd = openat(w->mounts.proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir) {
-		fd_close_at(&fd);
-		return;
-	}
-	const struct dirent *entry;
-	while ((entry = readdir(dir))) {
-		struct cell_survivor s;
-		if (entry->d_name[0] < '0' || entry->d_name[0] > '9' ||
-		    strcmp(entry->d_name, "1") == 0 ||
-		    !read_survivor(w->mounts.proc, entry->d_name, &s))
-			continue;
-		if (w->event.survivors_len < CELL_SURVIVORS_MAX)
-			w->event.survivors[w->event.survivors_len] = s;
-		w->event.survivors_len++;
-	}
-	closedir(dir);
-}
+/* ---- its end ---- */
 
 static void settle(struct warden *w)
 {
 	if (w->phase != PHASE_SETTLING)
 		return;
-	list_survivors(w);
+	/* Whoever lives is a child of ours, or of one who is. */
+	if (waitid(P_ALL, 0, &(siginfo_t){ 0 }, WEXITED | WNOHANG | WNOWAIT) == 0)
+		survivors_list(w->mounts.proc, &w->event);
+	else
+		w->event.survivors_len = 0;
 	if (w->event.survivors_len && now_ms() < w->settled_at_ms)
 		return;
 	w->phase = PHASE_EXITED;
@@ -442,10 +379,14 @@ static void obey(struct warden *w)
 	case SYNC_RELEASE:
 		_exit(0);
 	case SYNC_MAPPED:
-	case SYNC_ERR:
-	case SYNC_READY:
+	case SYNC_PLANNED:
+	case SYNC_LAID_OUT:
+	case SYNC_MADE:
 	case SYNC_EXEC_FAILED:
+	case SYNC_OBSERVED:
+	case SYNC_READY:
 	case SYNC_EXITED:
+	case SYNC_ERR:
 		break;
 	}
 	_exit(1); /* not for us: better no cell than a confused one */
@@ -503,6 +444,7 @@ _Noreturn void warden_main(const struct warden_setup *setup)
 		.layout = setup->layout,
 		.caps = setup->caps,
 		.control = setup->control,
+		.gate = setup->gate,
 		.kill_at_ms = -1,
 		.stop_at_ms = -1,
 		.signals = -1,

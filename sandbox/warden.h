@@ -11,8 +11,9 @@ struct cell_spec;
 
 struct warden_setup {
 	const struct cell_spec *spec;
-	const struct layout *layout;
-	uint64_t caps; /* those the command keeps */
+	const struct layout *layout; /* a board: empty until SYNC_PLANNED */
+	uint64_t caps;               /* those the command keeps */
 	int control;
+	int gate; /* the command's way to the runner */
 };
 _Noreturn void warden_main(const struct warden_setup *setup);

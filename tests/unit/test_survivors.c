@@ -1,0 +1,84 @@
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/fd.h"
+#include "sandbox/base/text.h"
+#include "sandbox/cell.h"
+#include "sandbox/survivors.h"
+#include "tests/lib/tap.h"
+
+static const struct {
+	const char *pid, *stat;
+	const char *comm; /* NULL: not told */
+} cases[] = {
+	{ "1", "1 (warden) S 0 1 1 0", NULL },
+	{ "2", "2 (sleep) S 1 2 2 0", "sleep" },
+	{ "3", "3 (a) (b) R) D 1 2 2 0", "a) (b) R" },
+	{ "4", "4 (zombie) Z 1 2 2 0", NULL },
+	{ "5", "5 (dead) X 1 2 2 0", NULL },
+	{ "6", "6 (123456789012345) T 1 2 2 0", "123456789012345" },
+	{ "7", "7 () R 1 2 2 0", "" },
+	{ "8", "", NULL },
+	{ "9", "9 sleep R 1", NULL },
+	{ "10", "10 (cut", NULL },
+	{ "11", "11 (cut)", NULL },
+	{ "self", "2 (sleep) S 1 2 2 0", NULL },
+	{ "uptime", "2 (sleep) S 1 2 2 0", NULL },
+};
+
+static void put(int proc, const char *pid, const char *text)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "%s/stat", pid);
+	if (mkdirat(proc, pid, 0755) < 0)
+		abort();
+	cleanup_close int fd = openat(proc, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || fd_write_full(fd, text, strlen(text)) < 0)
+		abort();
+}
+
+static const char *find(const struct cell_event *event, const char *pid)
+{
+	for (size_t i = 0; i < event->survivors_len; i++)
+		if (event->survivors[i].pid == strtol(pid, NULL, 10))
+			return event->survivors[i].comm;
+	return NULL;
+}
+
+int main(void)
+{
+	char dir[] = "/tmp/fumehood-survivors.XXXXXX";
+	if (!mkdtemp(dir))
+		return 1;
+	cleanup_close int proc = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	size_t wanted = 0;
+	for (size_t i = 0; i < countof(cases); i++) {
+		put(proc, cases[i].pid, cases[i].stat);
+		wanted += cases[i].comm != NULL;
+	}
+	struct cell_event event = { 0 };
+	survivors_list(proc, &event);
+	tap_ok(event.survivors_len == wanted, "%u alive", event.survivors_len);
+	for (size_t i = 0; i < countof(cases); i++)
+		tap_ok(text_eq(find(&event, cases[i].pid),
+			       cases[i].pid[0] > '9' ? NULL : cases[i].comm),
+		       "%s/stat: %s", cases[i].pid, cases[i].stat);
+
+	for (int i = 0; i < CELL_SURVIVORS_MAX; i++) {
+		char pid[16];
+		snprintf(pid, sizeof(pid), "%d", 1000 + i);
+		put(proc, pid, "1 (many) S 1");
+	}
+	survivors_list(proc, &event);
+	tap_ok(event.survivors_len == wanted + CELL_SURVIVORS_MAX, "more than are told, all counted");
+	survivors_list(-1, &event);
+	tap_ok(event.survivors_len == 0, "no /proc, nobody");
+	char command[64];
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return system(command) || tap_done(); // NOLINT(cert-env33-c)
+}
