@@ -14,8 +14,10 @@
 #include "sandbox/base/buf.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
+#include "sandbox/base/fd.h"
 #include "sandbox/env.h"
 #include "sandbox/secrets.h"
+#include "sandbox/sockets.h"
 
 #define ADAPTER_DIR CELL_RUN_DIR "/adapter"
 #define INODES_MIN  16384
@@ -161,6 +163,23 @@ static int hide_other_home(struct prepared *p, struct err *e)
 			return no_memory(e);
 	}
 	return 0;
+}
+
+/* A socket of the host is no file: a read-only mount does not close it. */
+static int hide_sockets(struct prepared *p, struct err *e)
+{
+	cleanup_close int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup_free char *text = NULL;
+	cleanup(strv_done) struct strv found = STRV_NULL;
+	if (root < 0)
+		return err_sys(e, "open /");
+	int r = fd_load(root, "proc/net/unix", SOCKETS_TEXT_MAX, &text, NULL, e);
+	if (!r)
+		r = sockets_find(root, text, &found, e);
+	for (size_t i = 0; i < found.len && !r; i++)
+		if (strv_add(&p->visible.hidden, found.at[i]))
+			return no_memory(e);
+	return r;
 }
 
 static int find_visible(struct prepared *p, const struct config *c, const char *const *caller,
@@ -315,6 +334,7 @@ int prepare(const struct config *c, const struct adapter *adapter, const char *c
 	int r = make_spec(&p, c, adapter, e);
 	r = r ? r : find_visible(&p, c, caller, e);
 	r = r ? r : hide_other_home(&p, e);
+	r = r ? r : hide_sockets(&p, e);
 	r = r ? r : make_binds(&p, e);
 	r = r ? r : make_files(&p, adapter, e);
 	r = r ? r : make_env(&p, c, adapter, caller, e);
