@@ -54,14 +54,26 @@ char outcome_letter(enum outcome outcome)
 	return outcomes[outcome].letter;
 }
 
+enum outcome outcome_find(const char *name)
+{
+	enum outcome o = OUTCOME_PASSED;
+	while (o < OUTCOME_N && !text_eq(name, outcomes[o].name))
+		o++;
+	return o;
+}
+
+bool outcome_failed(enum outcome outcome)
+{
+	return outcome == OUTCOME_FAILED || outcome == OUTCOME_ERROR_SETUP ||
+	       outcome == OUTCOME_ERROR_TEARDOWN || outcome == OUTCOME_CRASHED ||
+	       outcome == OUTCOME_TIMEOUT;
+}
+
 /* OUTCOME_N: it is none. A test that sends packets is never absent. */
 static enum outcome outcome_of(const cJSON *item)
 {
-	const char *word = cJSON_GetStringValue(item);
-	enum outcome o = OUTCOME_PASSED;
-	while (o < OUTCOME_N && !(o != OUTCOME_ABSENT && text_eq(word, outcomes[o].name)))
-		o++;
-	return o;
+	enum outcome outcome = outcome_find(cJSON_GetStringValue(item));
+	return outcome == OUTCOME_ABSENT ? OUTCOME_N : outcome;
 }
 
 static bool is_text(const cJSON *item)

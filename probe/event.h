@@ -48,6 +48,10 @@ enum outcome {
 };
 const char *outcome_name(enum outcome outcome);
 char outcome_letter(enum outcome outcome);
+/* The outcome of that name; OUTCOME_N: there is none. */
+enum outcome outcome_find(const char *name);
+/* Did a test with this outcome fail? Absent ones did not run. */
+bool outcome_failed(enum outcome outcome);
 
 struct event {
 	enum event_kind kind;

@@ -166,15 +166,3 @@ int columns_cut(const char *text, int columns_max)
 	}
 	return (int)(s - text);
 }
-
-int columns(const char *text)
-{
-	int used = 0;
-	for (const char *s = text; *s;) {
-		uint32_t code = 0;
-		size_t len = text_char(s, &code);
-		used += char_columns(code);
-		s += len ? len : 1;
-	}
-	return used;
-}

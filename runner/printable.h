@@ -18,7 +18,5 @@ char *quoted(const char *text);
  * else the last that is not blank. */
 char *telling_line(const char *message);
 
-/* Columns that a printable text takes on a terminal. */
-int columns(const char *text);
-/* Bytes of the longest beginning of a printable text that takes at most columns_max. */
+/* Bytes of the longest beginning of a printable text that takes at most columns_max on a terminal. */
 int columns_cut(const char *text, int columns_max);

@@ -110,16 +110,6 @@ static bool leaks(const cJSON *line)
 	return false;
 }
 
-static bool is_bad(const char *outcome)
-{
-	static const enum outcome bad[] = { OUTCOME_FAILED, OUTCOME_ERROR_SETUP, OUTCOME_CRASHED,
-					    OUTCOME_ERROR_TEARDOWN, OUTCOME_TIMEOUT };
-	for (size_t i = 0; i < countof(bad); i++)
-		if (text_eq(outcome, outcome_name(bad[i])))
-			return true;
-	return false;
-}
-
 void progress_see(struct progress *p, const cJSON *line)
 {
 	if (!p->out)
@@ -132,7 +122,7 @@ void progress_see(struct progress *p, const cJSON *line)
 	} else if (text_eq(kind, "test")) {
 		p->done++;
 		p->running = (size_t)json_number(line, "n", 0) + 1;
-		p->failed += is_bad(json_text(line, "outcome"));
+		p->failed += outcome_failed(outcome_find(json_text(line, "outcome")));
 		p->leaking += leaks(line);
 	}
 	progress_tick(p);

@@ -59,8 +59,8 @@ int terminal_width(const struct terminal *t)
 const char *terminal_style(const struct terminal *t, enum style style)
 {
 	static const char *const sequences[] = {
-		[STYLE_PLAIN] = "\033[0m", [STYLE_BOLD] = "\033[1m",   [STYLE_DIM] = "\033[2m",
-		[STYLE_RED] = "\033[31m",  [STYLE_GREEN] = "\033[32m", [STYLE_YELLOW] = "\033[33m",
+		[STYLE_PLAIN] = "\033[0m",  [STYLE_BOLD] = "\033[1m",    [STYLE_RED] = "\033[31m",
+		[STYLE_GREEN] = "\033[32m", [STYLE_YELLOW] = "\033[33m",
 	};
 	return t->color ? sequences[style] : "";
 }

@@ -22,5 +22,5 @@ struct terminal terminal_of(int fd, int color, char *(*env)(const char *name));
 int terminal_width(const struct terminal *t);
 
 /* The escape sequences of a style, "" without colour. */
-enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_RED, STYLE_GREEN, STYLE_YELLOW };
+enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_RED, STYLE_GREEN, STYLE_YELLOW };
 const char *terminal_style(const struct terminal *t, enum style style);

@@ -11,13 +11,6 @@
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 
-bool outcome_failed(enum outcome outcome)
-{
-	return outcome == OUTCOME_FAILED || outcome == OUTCOME_ERROR_SETUP ||
-	       outcome == OUTCOME_ERROR_TEARDOWN || outcome == OUTCOME_CRASHED ||
-	       outcome == OUTCOME_TIMEOUT;
-}
-
 static void change_done(struct summary_change *c)
 {
 	free(c->test);
@@ -150,7 +143,6 @@ static bool is_allowed(const cJSON *row)
 
 static int add_deltas(struct summary *s, const cJSON *line, struct err *e)
 {
-	bool leaks = false;
 	const cJSON *row;
 	cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(line, "deltas"))
 	{
@@ -159,11 +151,8 @@ static int add_deltas(struct summary *s, const cJSON *line, struct err *e)
 		const char *key = json_text(row, "key");
 		if (!kind || !domain || !key || !json_text(row, "what"))
 			return bad_line(e, json_text(line, "kind"), "whole delta");
-		s->touches_len += text_eq(kind, "touch");
-		s->held_len += text_eq(kind, "held");
 		if (!text_eq(kind, "leak") || is_allowed(row))
 			continue;
-		leaks = true;
 		bool damage = json_true(row, "damage");
 		struct summary_changes *list = damage ? &s->damage : &s->leaks;
 		if (add_change(list, line, row))
@@ -171,7 +160,6 @@ static int add_deltas(struct summary *s, const cJSON *line, struct err *e)
 		list->at[list->len - 1].code =
 			damage ? RULE_DAMAGE : rule_of(domain, json_text(row, "what"), key)->code;
 	}
-	s->leaking_len += leaks;
 	return 0;
 }
 
@@ -190,15 +178,8 @@ static int note_all(struct summary *s, const cJSON *object, const char *key)
 	return 0;
 }
 
-static int read_session(struct summary *s, const cJSON *line, struct err *e)
+static int read_said(struct summary *s, const cJSON *line, struct err *e)
 {
-	s->spoke = true;
-	return note_all(s, line, "said") ? no_memory(e) : 0;
-}
-
-static int read_order(struct summary *s, const cJSON *line, struct err *e)
-{
-	s->orders_len++;
 	return note_all(s, line, "said") ? no_memory(e) : 0;
 }
 
@@ -228,17 +209,12 @@ static int add_failure(struct summary *s, const cJSON *line, enum outcome outcom
 
 static int read_test(struct summary *s, const cJSON *line, struct err *e)
 {
-	const char *name = json_text(line, "outcome");
-	int outcome = 0;
-	while (outcome < OUTCOME_N && !text_eq(name, outcome_name((enum outcome)outcome)))
-		outcome++;
+	enum outcome outcome = outcome_find(json_text(line, "outcome"));
 	if (!json_text(line, "test") || outcome == OUTCOME_N)
 		return bad_line(e, "test", "test or no known outcome");
 	s->tests_len++;
 	s->outcomes[outcome]++;
-	int r = outcome_failed((enum outcome)outcome)
-			? add_failure(s, line, (enum outcome)outcome, e)
-			: 0;
+	int r = outcome_failed(outcome) ? add_failure(s, line, outcome, e) : 0;
 	return r ? r : add_deltas(s, line, e);
 }
 
@@ -336,8 +312,8 @@ static int read_line(void *with, const char *kind, const cJSON *line, struct err
 		const char *kind;
 		int (*read)(struct summary *s, const cJSON *line, struct err *e);
 	} kinds[] = {
-		{ "session", read_session }, { "order", read_order },     { "test", read_test },
-		{ "scope", read_scope },     { "refused", read_refused }, { "end", read_end },
+		{ "session", read_said }, { "order", read_said },      { "test", read_test },
+		{ "scope", read_scope },  { "refused", read_refused }, { "end", read_end },
 	};
 	for (size_t i = 0; i < countof(kinds); i++)
 		if (text_eq(kind, kinds[i].kind))

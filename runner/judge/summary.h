@@ -66,14 +66,9 @@ struct summary {
 	struct summary_changes unattributed;
 	struct summary_survivor *survivors;
 	size_t survivors_len;
-	size_t leaking_len; /* tests and fixtures that leak */
-	size_t touches_len; /* changes undone before their test ended */
-	size_t held_len;
 
 	struct strv notes; /* what could not be seen, was switched off, or was refused */
-	size_t orders_len;
 	size_t ends_len;
-	bool spoke; /* an adapter said hello */
 	double seconds;
 	struct status_facts facts;
 	struct verdict verdict;
@@ -82,6 +77,3 @@ struct summary {
 
 int summary_read(const struct ledger *l, struct summary *ret, struct err *e);
 void summary_done(struct summary *s);
-
-/* Did a test with this outcome fail? Absent ones did not run. */
-bool outcome_failed(enum outcome outcome);
