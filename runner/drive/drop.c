@@ -20,7 +20,7 @@
 static int open_below(int scratch, const char *name, int flags, mode_t mode)
 {
 	char path[512];
-	int len = snprintf(path, sizeof(path), "%s/%s", CELL_DROP_DIR + 1, name);
+	int len = snprintf(path, sizeof(path), "%s/%s", &CELL_DROP_DIR[1], name);
 	if (len < 0 || (size_t)len >= sizeof(path)) {
 		errno = ENAMETOOLONG;
 		return -1;

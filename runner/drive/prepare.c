@@ -258,9 +258,9 @@ static int add_state_dirs(struct prepared *p, const struct config *c, const char
 		cleanup_free char *dir = expand(*dirs, cache);
 		if (!dir)
 			return -ENOMEM;
-		const char *path = text_eq(dir, ".") ? keepf(p, "%s", c->project.path)
-				   : dir[0] == '/'   ? keepf(p, "%s", dir)
-						     : keepf(p, "%s/%s", c->project.path, dir);
+		const char *path = text_eq(dir, ".")      ? keepf(p, "%s", c->project.path)
+				   : strchr("/*", dir[0]) ? keepf(p, "%s", dir)
+							  : keepf(p, "%s/%s", c->project.path, dir);
 		if (add_zone(p, path, "state"))
 			return -ENOMEM;
 	}

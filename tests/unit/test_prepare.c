@@ -12,7 +12,7 @@
 static const struct adapter_file files[] = { { "plug.py", "pass\n", &"pass\n"[5] } };
 static const char *const env[] = { "SEED=0", "PYCACHE=${CACHE}/py",
 				   "PYTHONPATH=${PREPEND}:${ADAPTER}", NULL };
-static const char *const state_dirs[] = { "${CACHE}/py", ".cache", "${TMP}/of-*", NULL };
+static const char *const state_dirs[] = { "${CACHE}/py", ".cache", "${TMP}/of-*", "*/__any__", NULL };
 static const char *const command[] = { "python3", "-m", "frame", NULL };
 static const struct adapter adapter = {
 	.name = "frame",
@@ -44,17 +44,12 @@ static const struct {
 static const struct {
 	const char *path, *zone; /* relative ones lie in the fixture folder */
 } zones[] = {
-	{ "/tmp/x", "tmp" },
-	{ "/var/tmp/x", "tmp" },
-	{ "/dev/shm/x", "shm" },
-	{ "/tmp/of-u/x", "state" },
-	{ "home/x", "home" },
-	{ "home/.cache/x", "cache" },
-	{ "home/.cache/py/x", "state" },
-	{ "project/x", "source" },
-	{ "project/.cache/x", "state" },
-	{ "project/var/x", "state" },
-	{ "/srv/data/x", "state" },
+	{ "sub/__any__/x", "state" }, { "/tmp/x", "tmp" },
+	{ "/var/tmp/x", "tmp" },      { "/dev/shm/x", "shm" },
+	{ "/tmp/of-u/x", "state" },   { "home/x", "home" },
+	{ "home/.cache/x", "cache" }, { "home/.cache/py/x", "state" },
+	{ "project/x", "source" },    { "project/.cache/x", "state" },
+	{ "project/var/x", "state" }, { "/srv/data/x", "state" },
 	{ "/etc/x", "system" },
 };
 

@@ -266,7 +266,7 @@ static void play(struct stage *s, const char *line, struct buf *transcript)
 		fd_close_at(&s->adapter);
 		break;
 	default:
-		assert(!"a line of the script");
+		assert(false); /* no line of the script */
 	}
 }
 
