@@ -347,9 +347,12 @@ static int act_finish(struct session *s, const struct event *ev, struct err *e)
 
 static int act_done(struct session *s, const struct event *ev, struct err *e)
 {
-	(void)ev;
-	int r = settle(s, OUTCOME_ABSENT, "the session ended during this test",
-		       "the session ended before this test", e);
+	const char *why = json_text(ev->packet, "why");
+	cleanup_free char *before = NULL;
+	if (asprintf(&before, "the session ended before this test%s%s", why ? ": " : "",
+		     why ? why : "") < 0)
+		return err_set(e, ENOMEM, "end a session");
+	int r = settle(s, OUTCOME_ABSENT, "the session ended during this test", before, e);
 	for (size_t i = 0; !r && i < s->scopes.len; i++)
 		r = chronicle_scope(&s->chronicle, &s->scopes.at[i], e);
 	return r;

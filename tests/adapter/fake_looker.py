@@ -3,22 +3,31 @@
 import json
 import os
 import selectors
+import signal
 import socket
+import struct
+
+
+def peer(connection):
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    return struct.unpack("3i", credentials)[0]
 
 
 class FakeLooker:
     """Listens at `path`; its drop folder stands beside it.
 
     `plan` is what hello gets. `stop_at` names a packet ("start", "finish", ...) that is answered
-    with stop instead of go; `hang_up_at` one at which the connection is closed.
+    with stop instead of go; `hang_up_at` one at which the connection is closed; at the first
+    `interrupt_at` the adapter's process is interrupted.
     """
 
-    def __init__(self, folder, plan=None, stop_at=None, hang_up_at=None):
+    def __init__(self, folder, plan=None, stop_at=None, hang_up_at=None, interrupt_at=None):
         self.path = os.path.join(folder, "socket")
         self.drop = os.path.join(folder, "drop")
         self.plan = plan or {"v": 1, "mode": "run"}
         self.stop_at = stop_at
         self.hang_up_at = hang_up_at
+        self.interrupt_at = interrupt_at
         self.packets = []
         self.plans = 0
         os.mkdir(self.drop, 0o1777)
@@ -57,6 +66,9 @@ class FakeLooker:
             with open(os.path.join(self.drop, packet["file"]), encoding="utf-8") as file:
                 packet["content"] = json.load(file)
         self.packets.append(packet)
+        if packet["t"] == self.interrupt_at:
+            self.interrupt_at = None
+            os.kill(peer(connection), signal.SIGINT)
         if packet["t"] in ("hangup", self.hang_up_at):
             self.selector.unregister(connection)
             connection.close()

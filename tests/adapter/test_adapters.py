@@ -114,6 +114,23 @@ def put_example(suite):
         file.write(code)
 
 
+def start(command, folder, env):
+    with open(os.path.join(folder, "log"), "w", encoding="utf-8") as log:
+        return subprocess.Popen(
+            command,
+            cwd=os.path.join(folder, "suite"),
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+
+
+def log_of(folder):
+    with open(os.path.join(folder, "log"), encoding="utf-8", errors="replace") as log:
+        return log.read()
+
+
 def run(name, folder):
     """The lines of what was said in a case, and what was said beside the packets."""
     suite = os.path.join(folder, "suite")
@@ -125,18 +142,15 @@ def run(name, folder):
             case = json.load(file)
     if "example.py" in case.get("command", []):
         put_example(suite)
-    looker = FakeLooker(folder, case.get("plan"), case.get("stop_at"), case.get("hang_up_at"))
+    does = ("plan", "stop_at", "hang_up_at", "interrupt_at")
+    looker = FakeLooker(folder, **{key: case[key] for key in does if key in case})
     env = with_adapter(environment(folder, case.get("env", {})), looker.path)
     command = case.get("command", ["python3", "-m", "pytest"]) + case.get("args", [])
     command = [PYTHON if word == "python3" else word for word in command]
-    with open(os.path.join(folder, "log"), "w+", encoding="utf-8", errors="replace") as log:
-        process = subprocess.Popen(
-            command, cwd=suite, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log
-        )
-        looker.serve(process)
-        status = process.wait()
-        log.seek(0)
-        text = log.read()
+    process = start(command, folder, env)
+    looker.serve(process)
+    status = process.wait()
+    text = log_of(folder)
     lines = [line for packet in looker.packets for line in show(packet, folder).split("\n")]
     lines += ["exit %d" % status]
     wrong = [bad_shape(packet) for packet in looker.packets if bad_shape(packet)]
@@ -159,6 +173,33 @@ def check(name, number):
     return ok
 
 
+def output(name, adapter):
+    """What pytest itself prints in a case, less what is another each time."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = os.path.realpath(folder)
+        shutil.copytree(os.path.join(CASES, name), os.path.join(folder, "suite"))
+        os.mkdir(os.path.join(folder, "tmp"))
+        env = environment(folder, {})
+        looker = FakeLooker(folder)
+        command = [PYTHON, "-m", "pytest", "-v", "-rA", "--durations=3", "--durations-min=9"]
+        process = start(command, folder, with_adapter(env, looker.path) if adapter else env)
+        looker.serve(process)
+        process.wait()
+        text = log_of(folder).replace(folder, "")
+    return re.sub(r"0x[0-9a-f]+|=* [^=]* in [0-9.]+s =*", "...", text).split("\n")
+
+
+def check_output(name, number):
+    plain, ours = output(name, False), output(name, True)
+    ok = plain == ours and len(plain) > 20
+    title = "what pytest prints stays the same: " + name.replace("_", " ")
+    print("%sok %d - %s" % ("" if ok else "not ", number, title))
+    if not ok:
+        for line in difflib.unified_diff(plain, ours, "without", "with", lineterm=""):
+            print("# " + line)
+    return ok
+
+
 def write(names):
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
@@ -174,7 +215,10 @@ def main():
         return 0
     names = sys.argv[1:] or sorted(os.listdir(CASES))
     good = [check(name, number + 1) for number, name in enumerate(names)]
-    print("1..%d" % len(names))
+    if not sys.argv[1:]:
+        for name in ("outcomes", "scopes"):
+            good.append(check_output(name, len(good) + 1))
+    print("1..%d" % len(good))
     return not (good and all(good))
 
 

@@ -36,9 +36,10 @@ static double now_us(void)
 static int listen_at(const char *path, struct err *e)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	if (strlen(path) >= sizeof(at.sun_path))
+	size_t len = strlen(path) + 1;
+	if (len > sizeof(at.sun_path))
 		return err_set(e, ENAMETOOLONG, "%s", path);
-	strcpy(at.sun_path, path);
+	memcpy(at.sun_path, path, len);
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) || listen(fd, 8))
 		return err_sys(e, "listen at %s", path);

@@ -11,6 +11,7 @@ import fcntl
 import getpass
 import json
 import os
+import select
 import sys
 import tempfile
 import traceback
@@ -26,6 +27,7 @@ INLINE_MAX = 24576  # bytes of a message in JSON that still goes into the packet
 WHY_MAX = 4096  # characters of a reason
 MESSAGE_MAX = 1 << 20  # characters of a message
 ANSWER_MAX = 65536
+LATE_MS = 2000
 HIGH_FD = 1000  # tests that close "all" descriptors mostly stop earlier
 
 # What makes a run depend on an earlier one, ends it early, runs a test twice or moves tests about:
@@ -88,7 +90,7 @@ class Looker:
         self.pid = Own.getpid()
         self.drop = os.path.join(os.path.dirname(path), "drop")
         self.dropped = 0
-        self.owed = 0  # answers that an interrupt kept us from reading
+        self.owed = False  # an interrupt may have kept us from the last answer
         self.over = None  # why the session has to end
         low = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC)
         low.settimeout(None)
@@ -132,14 +134,15 @@ class Looker:
 
     def ask(self, packet):
         """Send, wait for the answer and return it."""
-        if not self.tell(packet):
-            return {}
-        self.owed += 1
-        answer = b""
         try:
-            while self.owed:
-                answer = Own.read(self.fd, ANSWER_MAX)
-                self.owed -= 1
+            if self.owed:
+                self.catch_up()
+            self.owed = True
+            if not self.tell(packet):
+                self.owed = False
+                return {}
+            answer = Own.read(self.fd, ANSWER_MAX)
+            self.owed = False
         except OSError as error:
             return self.lose("cannot hear the looker: %s" % error)
         if answer == b'{"t":"go"}':
@@ -150,6 +153,21 @@ class Looker:
         if answer["t"] == "stop":
             self.over = "fumehood: " + answer["why"]
         return answer
+
+    def catch_up(self):
+        """Read what is owed. The interrupt may have hit behind it, so this does not wait for ever."""
+        poll = select.poll()
+        poll.register(self.fd, select.POLLIN)
+        if self.mine() and poll.poll(LATE_MS):
+            Own.read(self.fd, ANSWER_MAX)
+        self.owed = False
+
+    def end(self, packet):
+        """Send the last packet. A connection closed with an answer unread would look like a crash."""
+        if self.owed:
+            self.catch_up()
+        self.tell(packet)
+        self.close()
 
     def put(self, tree):
         """Write a file of the drop folder, and return its name."""
@@ -361,8 +379,7 @@ class Adapter:
         packet = {"v": 1, "t": "done", "exit": self.exit}
         if self.why:
             packet["why"] = short(self.why)
-        self.looker.tell(Own.encode(packet))
-        self.looker.close()
+        self.looker.end(Own.encode(packet))
 
 
 class Boundary:
@@ -376,7 +393,8 @@ class Boundary:
         self.reports = []
         self.test = None  # the running one, or the last
         self.announced = False
-        self.opened = set()
+        self.opened = set()  # wide fixtures
+        self.begun = []  # set-ups and finalisers that go on, the innermost last
         seen = set()
         for item in names:
             for node in item.listchain()[:-1]:
@@ -402,26 +420,18 @@ class Boundary:
         self.reports.append(report)
 
     def finish(self, nextitem, raised):
+        self.end_all(0)
         stops = raised or self.session.shouldstop or self.session.shouldfail
         self.announced = nextitem is not None and not stops
-        phases, us, messages = {}, {}, []
-        for report in self.reports:
-            word = word_of(report)
-            if word is None:
-                continue
-            when = report.when if report.when in FAILED else "call"
-            if phases.get(when) not in BAD:
-                phases[when] = word
-            us[when] = us.get(when, 0) + microseconds(report.duration)
-            messages.append(text_of(report, word))
+        phases, us, messages = sum_up(self.reports)
         self.reports.clear()
-        messages = [text for text in messages if text]
         if raised:
             messages.append(ended_by(raised))
         elif "call" not in phases and phases.get("setup", "passed") == "passed":
             messages.append("its call never ran")
-        packet = (
-            '{"v":1,"t":"finish","test":%s,"next":%s,"outcome":"%s","phases":{%s},"us":{%s}%s}'
+        packet = '{"v":1,"t":"finish","test":%s,"next":%s,"outcome":"%s","phases":{%s},"us":{%s}%s}'
+        self.ask(
+            packet
             % (
                 self.test,
                 self.names[nextitem] if self.announced else "null",
@@ -431,61 +441,80 @@ class Boundary:
                 "," + self.looker.message("\n\n".join(messages)) if messages else "",
             )
         )
-        self.ask(packet)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, fixturedef):
         if fixturedef.scope == "function":
             yield
             return
-        tell = self.scope(fixturedef.argname, fixturedef.scope)
+        fixture = self.wide(fixturedef.argname, fixturedef.scope)
         # Finalisers run last in, first out: these two enclose the fixture's own, and whatever
         # needs the fixture closes before.
-        tell("scope_open", "begin")
-        fixturedef.addfinalizer(partial(tell, "scope_close", "end"))
+        self.begin("scope_open", fixture)
+        fixturedef.addfinalizer(partial(self.end, "scope_close", fixture))
         yield
-        fixturedef.addfinalizer(partial(tell, "scope_close", "begin"))
-        tell("scope_open", "end")
+        fixturedef.addfinalizer(partial(self.begin, "scope_close", fixture))
+        self.end("scope_open", fixture)
 
     def watch(self, node):
         """A collector with a set-up of its own (a package's setup_module) counts as a fixture."""
         setup, teardown = node.setup, node.teardown
         scope = "package" if isinstance(node, pytest.Package) else "module"
-        tell = self.scope("setup of " + clean(node.nodeid), scope)
+        fixture = self.wide("setup of " + clean(node.nodeid), scope)
 
         def watched_setup():
-            tell("scope_open", "begin")
+            self.begin("scope_open", fixture)
             try:
                 setup()
             finally:
-                node.addfinalizer(partial(tell, "scope_close", "begin"))
-                tell("scope_open", "end")
+                node.addfinalizer(partial(self.begin, "scope_close", fixture))
+                self.end("scope_open", fixture)
 
         def watched_teardown():
             try:
                 teardown()
             finally:
-                tell("scope_close", "end")
+                self.end("scope_close", fixture)
 
         node.setup, node.teardown = watched_setup, watched_teardown
 
-    def scope(self, fixture, scope):
-        """What tells of one fixture. No two that are open at a time have one name."""
+    def wide(self, fixture, scope):
+        """Name and scope of a fixture. No two that are open at a time have both in common."""
         number = 1
         name = fixture
         while (name, scope) in self.opened:
             number += 1
             name = "%s#%d" % (fixture, number)
+        return name, scope
 
-        def tell(kind, at):
-            if kind == "scope_open":
-                self.opened.add((name, scope))
-            elif at == "end":
-                self.opened.discard((name, scope))
-            packet = '{"v":1,"t":"%s","at":"%s","fixture":%s,"scope":"%s","test":%s}'
-            self.ask(packet % (kind, at, quote(name), scope, self.test))
+    def begin(self, kind, fixture):
+        self.opened.add(fixture)
+        self.begun.append((kind, fixture))
+        self.tell_scope(kind, "begin", fixture)
 
-        return tell
+    def end(self, kind, fixture):
+        if (kind, fixture) in self.begun:
+            self.end_all(self.begun.index((kind, fixture)))
+
+    def end_all(self, depth):
+        """More than the innermost only when an interrupt kept the others from their own end."""
+        while len(self.begun) > depth:
+            kind, fixture = self.begun.pop()
+            if kind == "scope_close":
+                self.opened.discard(fixture)
+            self.tell_scope(kind, "end", fixture)
+
+    def tell_scope(self, kind, at, fixture):
+        """pytest captures within tests, not between: each look is to see the same descriptors."""
+        name, scope = fixture
+        packet = '{"v":1,"t":"%s","at":"%s","fixture":%s,"scope":"%s","test":%s}'
+        packet %= kind, at, quote(name), scope, self.test
+        capture = self.session.config.pluginmanager.getplugin("capturemanager")
+        if capture is None:
+            self.ask(packet)
+            return
+        with capture.global_and_fixture_disabled():
+            self.ask(packet)
 
 
 class Once:
@@ -572,6 +601,21 @@ def word_of(report):
     if hasattr(report, "wasxfail"):
         return "xpassed" if outcome == "passed" else "xfailed"
     return outcome
+
+
+def sum_up(reports):
+    """Word and microseconds of each phase, and what is to be said about them."""
+    phases, us, messages = {}, {}, []
+    for report in reports:
+        word = word_of(report)
+        if word is None:
+            continue
+        when = report.when if report.when in FAILED else "call"
+        if phases.get(when) not in BAD:
+            phases[when] = word
+        us[when] = us.get(when, 0) + microseconds(report.duration)
+        messages.append(text_of(report, word))
+    return phases, us, [text for text in messages if text]
 
 
 def outcome_of(phases):
