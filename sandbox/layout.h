@@ -19,14 +19,15 @@ struct err;
 struct layout_place {
 	char dir[LAYOUT_DIR_LEN]; /* below the scratch */
 	char *path;               /* real path in the cell */
-	bool overlay;             /* over what stands at path; otherwise private and empty */
+	bool overlay;             /* over what stands at path; otherwise it begins empty */
+	bool empty;               /* so does what stands there: of its mode and owner */
 	bool project;             /* of the project's tree: mounted after all else */
 };
 
 struct layout {
 	struct layout_place places[CELL_TREES_MAX + CELL_PRIVATE_MAX];
 	size_t len;
-	size_t overlays_len;
+	size_t trees_len; /* overlays, and those that need none because they are empty */
 };
 #define LAYOUT_NULL ((struct layout){ 0 })
 

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 set -uo pipefail
 
-cell_run=$1
+cell_run=$(realpath "$1") # meson names it from the build folder
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/fumehood-cell.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/project"

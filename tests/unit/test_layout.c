@@ -1,3 +1,4 @@
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -94,7 +95,7 @@ static void test_user(void)
 	cleanup(layout_done) struct layout l = LAYOUT_NULL;
 	struct err e = ERR_NULL;
 	tap_ok(layout_make(&spec, t.mountinfo, &l, &e) == 0, "a user's layout %s", e.text);
-	tap_ok(l.overlays_len == 1 && find(&l, t.project) && find(&l, t.project)->project,
+	tap_ok(l.trees_len == 1 && find(&l, t.project) && find(&l, t.project)->project,
 	       "the project is the one overlay");
 	tap_ok(index_of(&l, find(&l, t.project)) == l.len - 1, "... and the last place");
 	const struct layout_place *tmp = find(&l, "/tmp");
@@ -172,6 +173,39 @@ static void test_root(void)
 	       "system, private, project: the order of mounting");
 }
 
+static bool holds_nothing(const char *path)
+{
+	struct dirent **names;
+	int n = scandir(path, &names, NULL, NULL);
+	for (int i = 0; i < n; i++)
+		free(names[i]);
+	if (n >= 0)
+		free(names);
+	return n == 2;
+}
+
+static void test_empty(void)
+{
+	cleanup(tree_done) struct tree t;
+	tree_make(&t);
+	mounted(&t, "project/a/x");
+	struct cell_spec spec = user_of(&t);
+	spec.uid = 0;
+	cleanup(layout_done) struct layout l = LAYOUT_NULL;
+	int r = layout_make(&spec, t.mountinfo, &l, NULL);
+	size_t empty = 0;
+	size_t wrong = 0;
+	for (size_t i = 0; i < l.len; i++) {
+		const struct layout_place *p = &l.places[i];
+		empty += p->empty;
+		wrong += p->empty && (p->overlay || p->project || !holds_nothing(p->path));
+		wrong += p->overlay && !p->project && holds_nothing(p->path);
+	}
+	tap_ok(r == 0 && wrong == 0, "root's empty folders, %zu here, get no overlay", empty);
+	const struct layout_place *b = find_in(&l, &t, "project/b");
+	tap_ok(b && b->overlay, "but those of the project do");
+}
+
 static void test_faults(void)
 {
 	cleanup(tree_done) struct tree t;
@@ -193,6 +227,7 @@ int main(void)
 	test_split();
 	test_bound();
 	test_root();
+	test_empty();
 	test_faults();
 	return tap_done();
 }
