@@ -38,7 +38,7 @@ static const char *const env[] = {
 };
 static const char *const state_dirs[] = {
 	"*/__pycache__",
-	".pytest_cache",
+	"*/.pytest_cache", /* below each rootdir: a project may hold several */
 	"${TMP}/pytest-of-*",
 	NULL,
 };
