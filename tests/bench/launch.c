@@ -78,8 +78,10 @@ int main(int argc, char **argv)
 		errx(1, "%s did not run", spec.argv[0]);
 	if (count)
 		printf("%d\n", overlays_besides_project(&cell));
+	/* As fumehood does: our descriptors go first, since the last one to close fanotify or a
+	 * detached mount waits for the kernel; the cell then goes in the background. */
+	cell_view_done(&cell.view);
 	if (cell_release(&cell, &e) < 0)
 		die(&e);
-	/* As fumehood does: the result is out, and the cell goes in the background. */
 	return WIFEXITED(event.wait_status) ? WEXITSTATUS(event.wait_status) : 1;
 }
