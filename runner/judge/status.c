@@ -35,7 +35,7 @@ static bool holds(struct verdict *v, bool it_does, int status)
 static int judge(const struct status_facts *f, struct verdict *v)
 {
 	struct strv *why = &v->reasons;
-	bool cut_short = f->interrupted || f->timed_out || f->unfinished;
+	bool cut_short = f->interrupted || f->timed_out || f->unfinished || f->protocol_broken;
 	int r = 0;
 	if (holds(v, f->interrupted, STATUS_INTERRUPTED))
 		r = strv_add(why, "interrupted");

@@ -23,6 +23,7 @@ import pytest
 SOCKET = "FUMEHOOD_SOCKET"
 FOLDER = os.path.dirname(__file__)
 ID_MAX = 16384  # bytes of an id in JSON
+CUT_LEN = 2048  # characters of a message that nothing else could carry
 INLINE_MAX = 24576  # bytes of a message in JSON that still goes into the packet
 WHY_MAX = 4096  # characters of a reason
 MESSAGE_MAX = 1 << 20  # characters of a message
@@ -190,7 +191,11 @@ class Looker:
         quoted = Own.quote(text)
         if len(quoted.encode()) <= INLINE_MAX:
             return '"message":' + quoted
-        return '"file":"%s"' % self.put({"v": 1, "message": text})
+        try:
+            return '"file":"%s"' % self.put({"v": 1, "message": text})
+        except OSError as error:  # the scratch is full: a part is better than none
+            cut = "%s\n... (the rest could not be written: %s)" % (text[:CUT_LEN], error)
+            return '"message":' + Own.quote(cut)
 
     def load(self, name):
         with open(os.path.join(self.drop, name), encoding="utf-8") as file:
