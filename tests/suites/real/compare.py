@@ -132,7 +132,7 @@ def main(arguments):
         few = ran and share <= DIFFERENCE_MAX
         print("%sok 1 - %d tests ran outside, %d inside" % ("" if ran else "not ", len(host), len(cell)))
         print("%sok 2 - %d differ, %.2f %%" % ("" if few else "not ", len(differ), 100 * share))
-        why = few and explain(work, project, command, differ, host)
+        why = ran and explain(work, project, command, differ, host)
         print("%sok 3 - each difference is seen outside, too" % ("" if why else "not "))
         if not why:
             print(tail(work + "/outside.log") + tail(work + "/inside.log"), end="")
