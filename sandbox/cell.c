@@ -47,6 +47,19 @@
 
 #define MOUNTINFO_LEN_MAX (16 << 20)
 
+/* Namespaces are what a host may refuse us. */
+static int refused(struct err *e)
+{
+	userns_explain(e);
+	return err_status(e, STATUS_HOST);
+}
+
+/* A warden that does not hear has failed, and its last words say why. */
+static void tell(const struct cell *cell, enum sync_kind kind)
+{
+	sync_tell(cell->control, kind, 0, NULL);
+}
+
 /* clone3 alone has CLONE_NEWTIME. Where a filter hides it (ENOSYS), the older clone would not be let
  * through with these flags either. */
 static int start_warden(const struct warden_setup *setup, struct cell *cell, struct err *e)
@@ -69,7 +82,7 @@ static int start_warden(const struct warden_setup *setup, struct cell *cell, str
 	errno = code;
 	if (pid < 0) {
 		err_sys(e, "make namespaces");
-		return userns_explain(e);
+		return refused(e);
 	}
 	cell->pid = (pid_t)pid;
 	return 0;
@@ -209,7 +222,10 @@ static int start_in(const struct cell_spec *spec, const struct layout *board, st
 		return r;
 	fault_point("cell-clone");
 	r = userns_map(cell->pid, spec->uid, spec->gid, e);
-	return r < 0 ? userns_explain(e) : sync_tell(cell->control, SYNC_MAPPED, 0, e);
+	if (r < 0)
+		return refused(e);
+	tell(cell, SYNC_MAPPED);
+	return 0;
 }
 
 static int plan(const struct cell_spec *spec, struct layout *ret, struct err *e)
@@ -238,9 +254,8 @@ static int start(const struct cell_spec *spec, struct cell *cell, struct err *e)
 	if (r < 0)
 		return r;
 	layout_post(&layout, board);
-	r = sync_tell(cell->control, SYNC_PLANNED, 0, e);
-	if (!r)
-		r = expect_both(spec, &layout, cell, e);
+	tell(cell, SYNC_PLANNED);
+	r = expect_both(spec, &layout, cell, e);
 	if (!r)
 		forget_trials(cell->view.fanotify);
 	return r;

@@ -113,8 +113,10 @@ static int observe(const struct command_setup *setup, int sock, bool limited, st
 		_exit(1); /* the warden failed, and says why itself */
 	scene.places_made = record.made;
 	isolation_observe_tree(&scene, ret);
-	if (chdir(setup->spec->cwd) < 0)
-		return err_sys(e, "enter %s", setup->spec->cwd);
+	if (chdir(setup->spec->cwd) < 0) {
+		err_sys(e, "enter the working directory %s", setup->spec->cwd);
+		return err_status(e, STATUS_USAGE);
+	}
 	return 0;
 }
 

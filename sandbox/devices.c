@@ -8,7 +8,6 @@
 
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
-#include "sandbox/cell_spec.h"
 #include "sandbox/mount.h"
 
 static const struct {
@@ -57,22 +56,17 @@ int devices_fill(int scratch, struct err *e)
 	return 0;
 }
 
-static int mount_pts(const struct cell_spec *spec, struct err *e)
+static int mount_pts(struct err *e)
 {
-	/* Group 5 is tty everywhere; a user's one mapped id is not that. */
-	const struct mount_option options[] = {
-		{ "ptmxmode", "0666" },
-		{ "mode", "620" },
-		{ "gid", "5" },
-	};
+	/* Without gid=: the group tty need not be mapped, and its members write to no terminal here. */
+	static const struct mount_option options[] = { { "ptmxmode", "0666" }, { "mode", "620" } };
 	cleanup_close int pts = -1;
-	int r = mount_new("devpts", options, spec->uid == 0 ? 3 : 2,
+	int r = mount_new("devpts", options, countof(options),
 			  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, &pts, e);
 	return r < 0 ? r : mount_at(pts, "/dev/pts", e);
 }
 
-int devices_mount(const struct cell_spec *spec, int scratch, const int nodes[DEVICES_N],
-		  struct err *e)
+int devices_mount(int scratch, const int nodes[DEVICES_N], struct err *e)
 {
 	cleanup_close int dev = -1;
 	int r = mount_clone(scratch, "dev", 0, &dev, e);
@@ -84,5 +78,5 @@ int devices_mount(const struct cell_spec *spec, int scratch, const int nodes[DEV
 	for (size_t i = 0; !r && i < DEVICES_N; i++)
 		if (nodes[i] >= 0)
 			r = mount_at(nodes[i], nodes_wanted[i].host, e);
-	return r < 0 ? r : mount_pts(spec, e);
+	return r < 0 ? r : mount_pts(e);
 }

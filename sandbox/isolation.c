@@ -73,8 +73,8 @@ static void look_root(struct isolation *ret)
 }
 
 /* Make a file where the suite sees the place; it must show on the scratch, and go. */
-static int try_file(const struct isolation_scene *s, const struct layout_place *place,
-		    struct isolation *ret, enum isolation_property p)
+static bool try_file(const struct isolation_scene *s, const struct layout_place *place,
+		     struct isolation *ret, enum isolation_property p)
 {
 	char kept[LAYOUT_DIR_LEN + sizeof(PROBE)];
 	snprintf(kept, sizeof(kept), "%s/" PROBE, place->dir);
@@ -82,46 +82,53 @@ static int try_file(const struct isolation_scene *s, const struct layout_place *
 	if (chdir(place->path) < 0 || mknod(PROBE, S_IFREG | 0600, 0) < 0) {
 		/* Where the caller may not write, nothing can leave the cell either. */
 		if (place->overlay && (errno == EACCES || errno == EPERM || errno == EEXIST))
-			return 0;
+			return true;
 		reduced(ret, p, "%.40s: %s", place->path, strerrordesc_np(errno));
-		return -1;
+		return false;
 	}
-	bool missing = faccessat(s->scratch, kept, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+	bool there = faccessat(s->scratch, kept, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	unlink(PROBE);
-	if (missing)
+	if (!there)
 		reduced(ret, p, "%.40s: a new file is not on the scratch", place->path);
-	return missing ? -1 : 0;
+	return there;
 }
 
 /* It must be the folder of the scratch itself; one such folder is like the other. */
-static int look_private(const struct isolation_scene *s, const struct layout_place *place,
-			struct isolation *ret)
+static bool look_private(const struct isolation_scene *s, const struct layout_place *place,
+			 struct isolation *ret)
 {
 	struct stat seen;
 	struct stat kept;
 	if (stat(place->path, &seen) < 0 || fstatat(s->scratch, place->dir, &kept, 0) < 0) {
 		reduced(ret, ISOLATION_SCRATCH, "%.40s: %s", place->path, strerrordesc_np(errno));
-		return -1;
+		return false;
 	}
 	if (seen.st_dev != kept.st_dev || seen.st_ino != kept.st_ino) {
 		reduced(ret, ISOLATION_SCRATCH, "%.40s is not on the scratch", place->path);
-		return -1;
+		return false;
 	}
-	return strcmp(place->dir, "tmp") == 0 ? try_file(s, place, ret, ISOLATION_SCRATCH) : 0;
+	return strcmp(place->dir, "tmp") != 0 || try_file(s, place, ret, ISOLATION_SCRATCH);
 }
 
-static void look_places(const struct isolation_scene *s, struct isolation *ret)
+/* Of the overlays the project's are tried; root's others are made in the same way. */
+static void look_places(const struct isolation_scene *s, bool project, struct isolation *ret)
 {
-	verified(ret, ISOLATION_SCRATCH);
-	verified(ret, ISOLATION_OVERLAY);
+	enum isolation_property p = project ? ISOLATION_OVERLAY : ISOLATION_SCRATCH;
+	bool any = false;
 	for (size_t i = 0; i < s->layout->len; i++) {
 		const struct layout_place *place = &s->layout->places[i];
-		if (!(s->places_made >> i & 1) || (place->overlay && !place->project))
+		if (place->project != project || place->overlay != project)
 			continue;
-		if (place->project ? try_file(s, place, ret, ISOLATION_OVERLAY) < 0
-				   : look_private(s, place, ret) < 0)
+		any = true;
+		if (!(s->places_made >> i & 1)) {
+			reduced(ret, p, "%.40s was not made", place->path);
+			return;
+		}
+		if (project ? !try_file(s, place, ret, p) : !look_private(s, place, ret))
 			return;
 	}
+	if (any)
+		verified(ret, p);
 }
 
 static void look_proc(struct isolation *ret)
@@ -225,7 +232,8 @@ void isolation_observe_self(const struct isolation_scene *scene, struct isolatio
 void isolation_observe_tree(const struct isolation_scene *scene, struct isolation *ret)
 {
 	look_root(ret);
-	look_places(scene, ret);
+	look_places(scene, false, ret);
+	look_places(scene, true, ret);
 	look_proc(ret);
 	look_dev(ret);
 }

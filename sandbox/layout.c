@@ -24,6 +24,9 @@ struct plan {
 	bool project;
 };
 
+/* Which folders: those with mounts below them, those without, or all. */
+enum which { ANY, WHOLE, SPLIT };
+
 static void closedir_at(DIR **dir)
 {
 	if (*dir)
@@ -119,46 +122,60 @@ static bool is_empty(const char *path)
 
 static int add_tree(const struct plan *plan, const char *path, struct err *e);
 
-/* Every folder in dir gets its own overlay; files that stand beside them stay read-only. */
-static int add_children(const struct plan *plan, const char *dir, struct err *e)
+static bool is_folder(int dir_fd, const char *name)
+{
+	struct stat st;
+	return strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+	       fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* A tree for each folder in dir; files that stand beside them stay read-only. With mounts as in
+ * `which`. 0, or 1: they do not all fit. */
+static int add_children(const struct plan *plan, const char *dir, enum which which, struct err *e)
 {
 	cleanup(closedir_at) DIR *d = opendir(dir);
 	if (!d)
 		return errno == EACCES ? 0 : err_sys(e, "list %s", dir);
 	const struct dirent *entry;
 	while ((entry = readdir(d))) {
-		struct stat st;
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		if (fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    !S_ISDIR(st.st_mode))
+		if (!is_folder(dirfd(d), entry->d_name))
 			continue;
 		cleanup_free char *path = NULL;
 		if (asprintf(&path, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, entry->d_name) < 0)
 			return err_set(e, ENOMEM, "out of memory");
+		if (which != ANY && mounts_below(plan->mounts, path) != (which == SPLIT))
+			continue;
 		int r = add_tree(plan, path, e);
-		if (r < 0)
+		if (r != 0)
 			return r;
 	}
 	return 0;
 }
 
+static void cut_to(struct layout *l, size_t len, size_t trees_len)
+{
+	while (l->len > len)
+		free(l->places[--l->len].path);
+	l->trees_len = trees_len;
+}
+
 /* The kernel refuses an overlay over a folder with mounts below it, since in a user namespace
- * those are locked; so such a folder is split. */
+ * those are locked; so such a folder is split, whole or not at all. 0, or 1: there is no room. */
 static int add_tree(const struct plan *plan, const char *path, struct err *e)
 {
 	struct layout *l = plan->layout;
 	if (covered(l, path))
 		return 0;
-	if (mounts_below(plan->mounts, path))
-		return add_children(plan, path, e);
-	if (l->trees_len == CELL_TREES_MAX) {
-		if (plan->project)
-			return err_set(e, E2BIG,
-				       "%s: mounts below it split it into more than %d trees", path,
-				       CELL_TREES_MAX);
-		return 0; /* it stays read-only: a write there is refused, not lost */
+	if (mounts_below(plan->mounts, path)) {
+		size_t len = l->len;
+		size_t trees_len = l->trees_len;
+		int r = add_children(plan, path, ANY, e);
+		if (r == 1)
+			cut_to(l, len, trees_len);
+		return r;
 	}
+	if (l->trees_len == CELL_TREES_MAX)
+		return 1;
 	char dir[LAYOUT_DIR_LEN];
 	snprintf(dir, sizeof(dir), "upper/%zu", l->trees_len++);
 	/* Root's host has its /media and /srv, and an overlay costs 0.12 ms. */
@@ -169,15 +186,34 @@ static int add_tree(const struct plan *plan, const char *path, struct err *e)
 	return r;
 }
 
+static int add_project(const struct cell_spec *spec, const struct strv *mounts, struct layout *l,
+		       struct err *e)
+{
+	int r = add_tree(&(struct plan){ l, mounts, true }, spec->project, e);
+	if (r != 1)
+		return r;
+	return err_set(e, E2BIG, "%s: the mounts in it split it into more than %d trees",
+		       spec->project, CELL_TREES_MAX);
+}
+
+/* Whole trees before split ones: what does not fit stays read-only, so that a write there is
+ * refused, not lost. A container mounts files into /etc, which has many folders. */
+static int add_system(const struct strv *mounts, struct layout *l, struct err *e)
+{
+	const struct plan plan = { l, mounts, false };
+	int r = add_children(&plan, "/", WHOLE, e);
+	if (r >= 0)
+		r = add_children(&plan, "/", SPLIT, e);
+	return r < 0 ? r : 0;
+}
+
 static int plan_places(const struct cell_spec *spec, const struct strv *mounts, struct layout *l,
 		       struct err *e)
 {
 	int r = add_privates(spec, l, e);
 	if (!r)
-		r = add_tree(&(struct plan){ l, mounts, true }, spec->project, e);
-	if (!r && spec->uid == 0)
-		r = add_children(&(struct plan){ l, mounts, false }, "/", e);
-	return r;
+		r = add_project(spec, mounts, l, e);
+	return r < 0 || spec->uid != 0 ? r : add_system(mounts, l, e);
 }
 
 static int rank(const struct layout_place *p)

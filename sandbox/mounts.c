@@ -33,7 +33,8 @@ void mounts_init(struct mounts *m)
 			      .scratch_clone = -1,
 			      .scratch_mount = -1,
 			      .proc_mount = -1,
-			      .git_dir = -1 };
+			      .git_dir = -1,
+			      .project = -1 };
 	fill_fds(m->bases, countof(m->bases));
 	fill_fds(m->places, countof(m->places));
 	fill_fds(m->devices, countof(m->devices));
@@ -47,8 +48,13 @@ int mounts_begin(const struct cell_spec *spec, struct mounts *m, struct err *e)
 	m->scratch = openat(m->scratch_mount, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (m->scratch < 0)
 		return err_sys(e, "open the scratch");
-	return mount_new("proc", NULL, 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
-			 &m->proc_mount, e);
+	r = mount_new("proc", NULL, 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+		      &m->proc_mount, e);
+	if (r == -EPERM)
+		err_hint(e, "the kernel lets nobody mount a /proc who sees only parts of the one "
+			    "around (a container masks it): docker run --security-opt "
+			    "systempaths=unconfined, podman run --security-opt unmask=ALL");
+	return r;
 }
 
 /* ---- entering ---- */
@@ -120,18 +126,30 @@ static bool is_etc(const struct layout_place *place)
 	return place->overlay && strcmp(place->path, "/etc") == 0;
 }
 
-/* Our files become part of root's own /etc, where they can be written like the others. */
-static int move_etc(int scratch, const struct layout_place *place, struct err *e)
+static int move_etc(int scratch, const char *from_dir, const char *to_dir, struct err *e)
 {
 	for (size_t i = 0; i < ETC_N; i++) {
 		char from[64];
 		char to[64];
-		snprintf(from, sizeof(from), SCRATCH_ETC "/%s", etc_names[i]);
-		snprintf(to, sizeof(to), "%s/%s", place->dir, etc_names[i]);
+		snprintf(from, sizeof(from), "%s/%s", from_dir, etc_names[i]);
+		snprintf(to, sizeof(to), "%s/%s", to_dir, etc_names[i]);
 		if (renameat(scratch, from, scratch, to) < 0 && errno != ENOENT)
-			return err_sys(e, "put %s into /etc", etc_names[i]);
+			return err_sys(e, "put %s into %s", etc_names[i], to_dir);
 	}
 	return 0;
+}
+
+/* In root's own /etc our files become part of its upper layer, where they can be written like the
+ * others. */
+static int overlay_etc(const struct layout_place *place, const char *work, int lower, int *ret,
+		       int scratch, struct err *e)
+{
+	int r = move_etc(scratch, SCRATCH_ETC, place->dir, e);
+	if (!r)
+		r = new_overlay(place, work, lower, ret, e);
+	if (r == -EINVAL) /* no overlay: they will be mounted one by one */
+		move_etc(scratch, place->dir, SCRATCH_ETC, NULL);
+	return r;
 }
 
 static int prepare_overlay(const struct layout_place *place, int *ret, int *ret_base, int scratch,
@@ -148,10 +166,9 @@ static int prepare_overlay(const struct layout_place *place, int *ret, int *ret_
 	int r = mount_clone(lower, "", AT_EMPTY_PATH, &base, e);
 	if (!r)
 		r = make_upper(scratch, place, lower, e);
-	if (!r && is_etc(place))
-		r = move_etc(scratch, place, e);
 	if (!r)
-		r = new_overlay(place, work, lower, ret, e);
+		r = is_etc(place) ? overlay_etc(place, work, lower, ret, scratch, e)
+				  : new_overlay(place, work, lower, ret, e);
 	if (!r)
 		*ret_base = take_fd(&base);
 	/* Some filesystems can be no lower layer. The project must; what else there is stays
@@ -183,6 +200,14 @@ static int prepare_trees(const struct layout *layout, struct mounts *m, bool etc
 	return 0;
 }
 
+static bool is_split(const struct cell_spec *spec, const struct layout *layout)
+{
+	for (size_t i = 0; i < layout->len; i++)
+		if (strcmp(layout->places[i].path, spec->project) == 0)
+			return false;
+	return true;
+}
+
 static int prepare_binds(const struct cell_spec *spec, struct mounts *m, struct err *e)
 {
 	m->binds = calloc(spec->binds_len + 1, sizeof(*m->binds));
@@ -205,6 +230,8 @@ int mounts_prepare(const struct cell_spec *spec, const struct layout *layout, st
 	if (fchdir(m->scratch_mount) < 0)
 		return err_sys(e, "stand in the scratch");
 	int r = prepare_binds(spec, m, e);
+	if (!r && is_split(spec, layout))
+		r = mount_clone(AT_FDCWD, spec->project, AT_RECURSIVE, &m->project, e);
 	return r < 0 ? r : prepare_trees(layout, m, false, e);
 }
 
@@ -296,7 +323,7 @@ static int attach_places(const struct layout *layout, bool project, struct mount
 	return 0;
 }
 
-/* What move_etc() did not take. */
+/* What is not in an overlay. */
 static int attach_etc(int scratch, struct err *e)
 {
 	for (size_t i = 0; i < ETC_N; i++) {
@@ -372,7 +399,7 @@ int mounts_cover(const struct cell_spec *spec, const struct layout *layout, stru
 {
 	int r = prepare_trees(layout, m, true, e);
 	if (!r)
-		r = devices_mount(spec, m->scratch_mount, m->devices, e);
+		r = devices_mount(m->scratch_mount, m->devices, e);
 	if (!r)
 		r = mount_at(m->proc_mount, "/proc", e);
 	if (!r)
@@ -383,6 +410,8 @@ int mounts_cover(const struct cell_spec *spec, const struct layout *layout, stru
 		r = attach_binds(spec, m, e);
 	if (!r)
 		r = hide(spec, m->scratch_mount, e);
+	if (!r && m->project >= 0)
+		r = attach(m->project, spec->project, e);
 	if (!r)
 		r = attach_places(layout, true, m, e);
 	if (r < 0)
@@ -393,23 +422,35 @@ int mounts_cover(const struct cell_spec *spec, const struct layout *layout, stru
 
 /* ---- sealing ---- */
 
-/* Root's id is the host's root for the kernel: without this it could write sysctls that have no
- * namespace, and what is below. To a user's one id these are closed by their modes. */
-static int seal_proc(int proc, struct err *e)
+/* Each name that this kernel has below /proc. */
+static int attach_each(const char *const *names, size_t n, int dir_fd, const char *source,
+		       struct err *e)
 {
-	static const char *const names[] = { "sys",  "sysrq-trigger", "irq",   "bus",  "fs",
-					     "acpi", "scsi",          "kcore", "keys", "timer_list" };
-	for (size_t i = 0; i < countof(names); i++) {
+	for (size_t i = 0; i < n; i++) {
 		char path[64];
 		snprintf(path, sizeof(path), "/proc/%s", names[i]);
-		struct err why = ERR_NULL;
-		int r = attach_sealed(proc, names[i], path, &why);
-		if (r == 0 || r == -ENOENT) /* this kernel has no such entry */
+		if (access(path, F_OK) < 0)
 			continue;
-		*e = why;
-		return r;
+		int r = attach_sealed(dir_fd, source ? source : names[i], path, e);
+		if (r < 0)
+			return r;
 	}
 	return 0;
+}
+
+/* Root's id is the host's root for the kernel: without this it could write sysctls that have no
+ * namespace, and read the kernel's memory. To a user's one id all that is closed by its modes. */
+static int seal_proc(int proc, struct err *e)
+{
+	static const char *const read_only[] = { "sys",          "sysrq-trigger", "irq",  "bus",
+						 "fs",           "acpi",          "scsi", "mtrr",
+						 "dynamic_debug" };
+	static const char *const hidden[] = { "kcore",        "keys",       "kmsg",
+					      "kpagecount",   "kpageflags", "kpagecgroup",
+					      "timer_list",   "slabinfo",   "vmallocinfo",
+					      "latency_stats" };
+	int r = attach_each(read_only, countof(read_only), proc, NULL, e);
+	return r < 0 ? r : attach_each(hidden, countof(hidden), AT_FDCWD, "/dev/null", e);
 }
 
 int mounts_seal(const struct cell_spec *spec, struct mounts *m, struct err *e)
@@ -431,6 +472,7 @@ int mounts_leave(struct mounts *m, struct err *e)
 	fd_close_at(&m->scratch_mount);
 	fd_close_at(&m->proc_mount);
 	fd_close_at(&m->git_dir);
+	fd_close_at(&m->project);
 	for (size_t i = 0; i < DEVICES_N; i++)
 		fd_close_at(&m->devices[i]);
 	free(m->binds);

@@ -39,6 +39,7 @@ struct mounts {
 	int places[MOUNTS_PLACES_MAX];
 	int devices[DEVICES_N];
 	int git_dir;
+	int project; /* where mounts split it: what stands beside them, read-only */
 	int *binds;
 };
 

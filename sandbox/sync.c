@@ -28,8 +28,12 @@ int sync_tell(int sock, enum sync_kind kind, int signal, struct err *e)
 int sync_recv(int sock, struct sync_record *ret, int *fds, size_t fds_max, size_t *ret_fds_len,
 	      struct err *e)
 {
-	ssize_t len = fd_recv(sock, ret, sizeof(*ret), fds, fds_max, ret_fds_len);
-	if (len == 0 || (len < 0 && errno == ECONNRESET))
+	/* Who ends with our words unread is reported before his last ones, once. */
+	ssize_t len;
+	do
+		len = fd_recv(sock, ret, sizeof(*ret), fds, fds_max, ret_fds_len);
+	while (len < 0 && errno == ECONNRESET);
+	if (len == 0)
 		return 0;
 	if (len < 0)
 		return err_sys(e, "hear from the other side of the cell");

@@ -8,10 +8,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "sandbox/base/buf.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/cell_spec.h"
+
+#define MAP_LEN_MAX 65536 /* 340 lines are the kernel's bound */
 
 const struct namespace namespaces[NAMESPACES_N] = {
 	{ CLONE_NEWUSER, "user", ISOLATION_USER },       { CLONE_NEWNS, "mnt", ISOLATION_MOUNT },
@@ -52,19 +55,59 @@ static int write_file(pid_t pid, const char *name, const char *text, struct err 
 	return 0;
 }
 
+int userns_identity(const char *map, struct buf *ret, struct err *e)
+{
+	for (const char *line = map; *line;) {
+		unsigned int first;
+		unsigned int count;
+		// NOLINTNEXTLINE(cert-err34-c): the kernel's numbers fit
+		if (sscanf(line, "%u %*u %u", &first, &count) != 2)
+			return err_set(e, EPROTO, "an id map has a line that is none");
+		if (buf_printf(ret, "%u %u %u\n", first, first, count) < 0)
+			return err_set(e, ENOMEM, "out of memory");
+		line += strcspn(line, "\n");
+		line += *line == '\n';
+	}
+	return 0;
+}
+
+/* Every id that the caller itself can name: all of them, or those of the container around us. */
+static int map_all(pid_t pid, const char *name, struct err *e)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/self/%s", name);
+	cleanup_free char *own = NULL;
+	cleanup(buf_done) struct buf identity = BUF_NULL;
+	int r = fd_load(AT_FDCWD, path, MAP_LEN_MAX, &own, NULL, e);
+	if (!r)
+		r = userns_identity(own, &identity, e);
+	if (r < 0)
+		return r;
+	if (!identity.at)
+		return err_set(e, EPROTO, "%s is empty", path);
+	return write_file(pid, name, identity.at, e);
+}
+
+static int map_one(pid_t pid, const char *name, unsigned int id, struct err *e)
+{
+	char text[64];
+	snprintf(text, sizeof(text), "%u %u 1\n", id, id);
+	return write_file(pid, name, text, e);
+}
+
 int userns_map(pid_t pid, uid_t uid, gid_t gid, struct err *e)
 {
-	char users[64] = "0 0 4294967295\n";
-	char groups[64] = "0 0 4294967295\n";
-	if (uid != 0) {
-		int r = write_file(pid, "setgroups", "deny", e);
-		if (r < 0)
+	if (uid == 0) {
+		int r = map_all(pid, "gid_map", e);
+		if (!r)
+			return map_all(pid, "uid_map", e);
+		if (r != -EPERM) /* root without CAP_SETGID is a user like others */
 			return r;
-		snprintf(users, sizeof(users), "%u %u 1\n", uid, uid);
-		snprintf(groups, sizeof(groups), "%u %u 1\n", gid, gid);
 	}
-	int r = write_file(pid, "gid_map", groups, e);
-	return r < 0 ? r : write_file(pid, "uid_map", users, e);
+	int r = write_file(pid, "setgroups", "deny", e);
+	if (!r)
+		r = map_one(pid, "gid_map", gid, e);
+	return r < 0 ? r : map_one(pid, "uid_map", uid, e);
 }
 
 /* The number in a sysctl, or -1 where the kernel has no such file. */
@@ -85,35 +128,37 @@ static bool filtered(void)
 	return strstr(status, "\nSeccomp:\t2") != NULL;
 }
 
-static int explain(struct err *e)
+static const char *explanation(int code)
 {
 	if (sysctl_read("/proc/sys/user/max_user_namespaces") == 0)
-		return err_hint(e, "user.max_user_namespaces is 0 here; raise it: "
-				   "sysctl -w user.max_user_namespaces=15000");
-	if (e->code == ENOSPC || e->code == EUSERS)
-		return err_hint(e, "a limit on namespaces is reached, or they are nested too deep "
-				   "(32 levels): see /proc/sys/user/max_*_namespaces");
+		return "user.max_user_namespaces is 0 here; raise it: "
+		       "sysctl -w user.max_user_namespaces=15000";
+	if (code == ENOSPC || code == EUSERS)
+		return "a limit on namespaces is reached, or they are nested too deep (32 levels): "
+		       "see /proc/sys/user/max_*_namespaces";
 	if (sysctl_read("/proc/sys/kernel/unprivileged_userns_clone") == 0)
-		return err_hint(e, "kernel.unprivileged_userns_clone is 0 here; set it: "
-				   "sysctl -w kernel.unprivileged_userns_clone=1");
+		return "kernel.unprivileged_userns_clone is 0 here; set it: "
+		       "sysctl -w kernel.unprivileged_userns_clone=1";
 	if (sysctl_read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1)
-		return err_hint(e, "AppArmor lets no unprivileged program work in a user namespace "
-				   "here: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, "
-				   "or an AppArmor profile for fumehood with `userns,`");
+		return "AppArmor lets no unprivileged program work in a user namespace here: "
+		       "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor "
+		       "profile for fumehood with `userns,`";
 	if (filtered())
-		return err_hint(e, "a seccomp filter is on this process and refuses namespaces "
-				   "(Docker's default does): docker run --security-opt "
-				   "seccomp=unconfined --security-opt apparmor=unconfined");
-	if (e->code == EPERM || e->code == EACCES)
-		return err_hint(e, "something on this host refuses user namespaces: a chroot, a "
-				   "security module, or a filter of the container around us");
-	return -e->code;
+		return "a seccomp filter is on this process and refuses namespaces (Docker's default "
+		       "does): docker run --security-opt seccomp=unconfined --security-opt "
+		       "apparmor=unconfined";
+	if (code == EPERM)
+		return "something on this host refuses user namespaces: a chroot, a security module, "
+		       "or a filter of the container around us";
+	return NULL;
 }
 
 int userns_explain(struct err *e)
 {
 	if (!e)
 		return -EIO;
-	err_status(e, STATUS_HOST);
-	return explain(e);
+	const char *why = e->hint[0] ? NULL : explanation(e->code);
+	if (why)
+		err_hint(e, "%s", why);
+	return e->hint[0] ? err_status(e, STATUS_HOST) : -e->code;
 }

@@ -10,6 +10,7 @@
 
 #include "sandbox/sync.h"
 
+struct buf;
 struct cell_spec;
 struct err;
 
@@ -29,7 +30,9 @@ void namespaces_look(int proc, uint64_t ret[NAMESPACES_N]);
 
 /* Map the same ids inside as outside: all of them for root, the caller's one otherwise. */
 int userns_map(pid_t pid, uid_t uid, gid_t gid, struct err *e);
+/* The map that gives every id of a uid_map's text to itself; pure. */
+int userns_identity(const char *map, struct buf *ret, struct err *e);
 
-/* e says that making namespaces or working in them failed: add who refuses, and the remedy.
- * Returns the code that stands in e. */
+/* e may say that a host refuses namespaces, or work in them: when it does, add who, and the remedy,
+ * and STATUS_HOST. A hint that stands stays. Returns the negative code in e. */
 int userns_explain(struct err *e);

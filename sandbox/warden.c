@@ -132,6 +132,8 @@ static int wait_runner(const struct warden *w, enum sync_kind kind, struct err *
 
 static int stand_alone(struct warden *w, struct err *e)
 {
+	/* It goes by the thread that forked us, and the runner has one. Nothing clears it, since we
+	 * change no id. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "warden");
 	int r = keep_own_descriptors(w, e);

@@ -44,6 +44,14 @@ for ((i = 0; i < 30; i++)); do
 done
 is "killed at thirty instants: nobody is left" "$left" 0
 
+"$cell_run" --out "$work/result" -- /bin/sh -c 'sleep 2; exit 4' >/dev/null 2>&1 &
+until pgrep -x sleep >/dev/null; do sleep 0.05; done
+kill -INT "$(pgrep -x warden)"
+kill -TERM "$(pgrep -x warden)"
+wait
+result=$(<"$work/result")
+is "ctrl-C, which reaches the warden too, is the runner's to deal with" "$(field exit)" 4
+
 "$cell_run" -- /bin/sh -c 'sleep 1000' >/dev/null 2>&1 &
 runner=$!
 until pgrep -x sleep >/dev/null; do sleep 0.05; done

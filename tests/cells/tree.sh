@@ -38,6 +38,8 @@ is "/run and XDG_RUNTIME_DIR are private" "$said" \
 inside 'ls -A /tmp /dev/shm ~ /run/user/*' --no-canary
 ok "without canaries there are none" test -z "$(grep canary <<<"$said")"
 
+cell -- awk '$5 == "/"' /proc/self/mountinfo
+is "one root is mounted: the old one is gone" "$(wc -l <<<"$said")" 1
 inside 'touch /x 2>/tmp/e; grep -o "Read-only file system" /tmp/e'
 is "/ is read-only" "$said" "Read-only file system"
 if [ "$root" = yes ]; then
@@ -47,6 +49,10 @@ if [ "$root" = yes ]; then
 	inside 'touch /boot/x || echo "no boot"; for f in /proc/sys/kernel/core_pattern /proc/irq/default_smp_affinity /sys/power/state; do test ! -e $f || echo x >$f; done'
 	is "... but not to what the host boots" "$said" "no boot"
 	ok "... nor pull the host's levers" test -z "$(grep -v 'Read-only file system' "$work/errors")"
+	cell -- find /proc -maxdepth 3 -type f -not -path '/proc/[0-9]*' -writable -exec test -f {} ';' -print
+	is "... nothing in /proc can be written" "$(grep -v ^/proc/pressure/ <<<"$said")" ""
+	inside 'cat /proc/kcore /proc/kpageflags /proc/keys | wc -c'
+	is "... nor the kernel's memory be read" "$said" 0
 	ok "... places of root are told" grep -q '"/etc":"upper/' <<<"$result"
 	chown -R 1001:1001 .
 	inside 'echo x >kept && echo y >new && chown 1001:1001 new && stat -c %u new kept .'
@@ -99,6 +105,25 @@ is "a project with a path of 500 bytes" "$said" f
 cell --project "/$(printf 'x%.0s' {1..5000})" -- /bin/true
 is "one of 5000 is an error that says so" "$status $(grep -c 'a path of 5001 bytes' "$work/errors")" "64 1"
 
+cell -- /usr/bin/python3 -c '
+import errno, os
+try: os.rename("sub", "sub2")
+except OSError as e: print(errno.errorcode[e.errno])'
+is "the known limit: rename() of a folder that was there is EXDEV" "$said" EXDEV
+
+# mounts in the project
+mkdir -p "$work/mounts/in/here" "$work/mounts/beside"
+echo host >"$work/mounts/in/file"
+user=()
+[ "$root" = yes ] || user=(--user --map-current-user --keep-caps)
+# shellcheck disable=SC2016 # for the inner shell
+said=$(unshare "${user[@]}" --mount sh -c 'mount -t tmpfs none "$1/in/here" && echo mounted >"$1/in/here/f" &&
+	exec "$2" --out /dev/null --project "$1" --cwd "$1" -- sh -c "cat in/here/f && echo x >in/here/f && echo y >beside/f && cat in/here/f beside/f; echo z >in/file"' \
+	sh "$work/mounts" "$cell_run" 2>"$work/errors")
+is "a project with a mount in it: both can be written" "$said" $'mounted\nx\ny'
+ok "... but what stands beside the mount" grep -q 'in/file: Read-only' "$work/errors"
+is "... and nothing of it leaves the cell" "$(cat "$work/mounts/in/file"; ls "$work/mounts/beside")" host
+
 # binds
 mkdir -p "$work/tools/bin" "$work/tools/secret" && echo tool >"$work/tools/bin/tool"
 echo key >"$work/tools/key"
@@ -139,5 +164,5 @@ refused "/tmp as project" "each cell has for itself" --project /tmp
 refused "a relative project" "is no absolute path" --project project
 refused "a file that leaves its place" "leaves /run/fumehood" --file ../x=y
 cell --cwd "$work/none" -- /bin/true
-is "a working directory that is not there is an error" "$status $(grep -c "enter $work/none: No such" "$work/errors")" "70 1"
+is "a working directory that is not there is an error" "$status $(grep -c "working directory $work/none: No such" "$work/errors")" "64 1"
 finish

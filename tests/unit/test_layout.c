@@ -206,6 +206,25 @@ static void test_empty(void)
 	tap_ok(b && b->overlay, "but those of the project do");
 }
 
+/* A mount in /usr/share, which has more folders than there is room for. */
+static void test_crowded(void)
+{
+	cleanup(tree_done) struct tree t;
+	tree_make(&t);
+	struct cell_spec spec = user_of(&t);
+	spec.uid = 0;
+	spec.home = NULL;
+	cleanup(layout_done) struct layout l = LAYOUT_NULL;
+	struct err e = ERR_NULL;
+	snprintf(t.mountinfo, sizeof(t.mountinfo), "1 0 0:1 / /usr/share/doc rw - t s o\n");
+	int r = layout_make(&spec, t.mountinfo, &l, &e);
+	size_t below = 0;
+	for (size_t i = 0; i < l.len; i++)
+		below += path_below(l.places[i].path, "/usr");
+	tap_ok(r == 0 && find(&l, "/etc") && (below == 0 || (find(&l, "/usr/bin") && below > 10)),
+	       "a split tree is there whole or not at all: %zu %s", below, e.text);
+}
+
 static void test_faults(void)
 {
 	cleanup(tree_done) struct tree t;
@@ -228,6 +247,7 @@ int main(void)
 	test_bound();
 	test_root();
 	test_empty();
+	test_crowded();
 	test_faults();
 	return tap_done();
 }

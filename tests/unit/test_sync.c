@@ -63,7 +63,11 @@ int main(void)
 	test_descriptors(ends[0], ends[1]);
 	test_refused(ends[0], ends[1]);
 	struct sync_record record;
+	sync_tell(ends[0], SYNC_EXITED, 0, &e);
+	sync_tell(ends[1], SYNC_STOP, 0, &e);
 	close(ends[0]);
+	tap_ok(sync_recv(ends[1], &record, NULL, 0, NULL, &e) == 1 && record.kind == SYNC_EXITED,
+	       "last words are heard, also when ours were not");
 	tap_ok(sync_recv(ends[1], &record, NULL, 0, NULL, &e) == 0, "the end is no error");
 	tap_ok(sync_tell(ends[1], SYNC_GO, 0, &e) == -EPIPE && e.code == EPIPE,
 	       "nobody hears: an error, no signal");

@@ -1,0 +1,70 @@
+#include <errno.h>
+#include <string.h>
+
+#include "sandbox/base/buf.h"
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+#include "sandbox/base/text.h"
+#include "sandbox/isolation.h"
+#include "sandbox/userns.h"
+#include "tests/lib/tap.h"
+
+static void test_identity(void)
+{
+	static const struct {
+		const char *map, *identity;
+		int r;
+	} cases[] = {
+		{ "         0          0 4294967295\n", "0 0 4294967295\n", 0 },
+		{ "0 100000 65536\n", "0 0 65536\n", 0 },
+		{ "0 1000 1\n1 100000 65536\n", "0 0 1\n1 1 65536\n", 0 },
+		{ "0 1000 1", "0 0 1\n", 0 },
+		{ "", NULL, 0 },
+		{ "0 1000\n", NULL, -EPROTO },
+		{ "x\n", NULL, -EPROTO },
+	};
+	for (size_t i = 0; i < countof(cases); i++) {
+		cleanup(buf_done) struct buf identity = BUF_NULL;
+		struct err e = ERR_NULL;
+		int r = userns_identity(cases[i].map, &identity, &e);
+		tap_ok(r == cases[i].r && e.code == -r && text_eq(identity.at, cases[i].identity),
+		       "map %s", cases[i].map);
+	}
+}
+
+static void test_compare(void)
+{
+	const uint64_t outside[NAMESPACES_N] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	const uint64_t inside[NAMESPACES_N] = { 11, 12, 13, 4, 15, 16, 17, 0 };
+	struct cell_spec spec = { .network = CELL_NETWORK_HOST };
+	struct isolation isolation = { 0 };
+	isolation_compare(&spec, inside, outside, &isolation);
+	tap_ok(isolation.state[ISOLATION_USER] == ISOLATION_VERIFIED, "another inode: verified");
+	tap_ok(isolation.state[ISOLATION_NET] == ISOLATION_OFF_ASKED && !*isolation.why[ISOLATION_NET],
+	       "the host's network, as asked");
+	tap_ok(isolation.state[ISOLATION_TIME] == ISOLATION_REDUCED && *isolation.why[ISOLATION_TIME],
+	       "a namespace that this kernel has not");
+	spec.network = CELL_NETWORK_NONE;
+	isolation_compare(&spec, inside, outside, &isolation);
+	tap_ok(isolation.state[ISOLATION_NET] == ISOLATION_REDUCED,
+	       "the host's network, not asked for: %s", isolation.why[ISOLATION_NET]);
+}
+
+static void test_explain(void)
+{
+	struct err e = ERR_NULL;
+	err_set(&e, EPERM, "make namespaces");
+	tap_ok(userns_explain(&e) == -EPERM && e.status == STATUS_HOST && e.hint[0],
+	       "a refusal has a hint: %s", e.hint);
+	err_set(&e, EPERM, "mount a proc");
+	err_hint(&e, "mine");
+	tap_ok(userns_explain(&e) == -EPERM && text_eq(e.hint, "mine"), "a hint that stands stays");
+}
+
+int main(void)
+{
+	test_identity();
+	test_compare();
+	test_explain();
+	return tap_done();
+}
