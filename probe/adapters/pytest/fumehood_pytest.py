@@ -27,7 +27,7 @@ CUT_LEN = 2048  # characters of a message that nothing else could carry
 INLINE_MAX = 24576  # bytes of a message in JSON that still goes into the packet
 WHY_MAX = 4096  # characters of a reason
 MESSAGE_MAX = 1 << 20  # characters of a message
-ANSWER_MAX = 65536
+ANSWER_MAX = 4096  # bytes
 LATE_MS = 2000
 HIGH_FD = 1000  # tests that close "all" descriptors mostly stop earlier
 
@@ -116,6 +116,7 @@ class Looker:
 
     def lose(self, why):
         self.over = self.over or "fumehood: " + why
+        self.owed = False
         self.close()
         return {}
 
@@ -157,11 +158,16 @@ class Looker:
 
     def catch_up(self):
         """Read what is owed. The interrupt may have hit behind it, so this does not wait for ever."""
+        self.owed = False
+        if not self.mine():
+            return
         poll = select.poll()
         poll.register(self.fd, select.POLLIN)
-        if self.mine() and poll.poll(LATE_MS):
-            Own.read(self.fd, ANSWER_MAX)
-        self.owed = False
+        try:
+            if poll.poll(LATE_MS):
+                Own.read(self.fd, ANSWER_MAX)
+        except OSError:
+            pass  # the packet that follows will tell
 
     def end(self, packet):
         """Send the last packet. A connection closed with an answer unread would look like a crash."""
@@ -332,18 +338,17 @@ class Adapter:
 
     def name_tests(self, items):
         """Item to id. A second item of one id has its number behind it."""
-        names, taken, first = {}, set(), None
+        names, times, first = {}, {}, None
         for item in items:
             wanted = name = short_id(item.nodeid)
-            number = 1
-            while name in taken:
+            while name in times:
                 first = first or wanted
-                number += 1
-                name = "%s#%d" % (wanted, number)
-            taken.add(name)
+                times[wanted] += 1
+                name = "%s#%d" % (wanted, times[wanted])
+            times[name] = 1
             names[item] = name
         if first:
-            self.said.append("tests of one id are numbered: #2, #3 ...; the first is " + first)
+            self.said.append("tests of one id are numbered: #2, #3 ...; the first is " + short(first))
         return names
 
     def follow_plan(self, session, names):
@@ -412,9 +417,13 @@ class Boundary:
         if self.looker.over and not self.session.shouldstop:
             self.session.shouldstop = self.looker.over
 
+    def name_of(self, item):
+        """An item that came after collecting is told, too: the looker refuses it by name."""
+        return self.names.get(item) or Own.quote(short_id(item.nodeid))
+
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item, nextitem):
-        self.test = self.names[item]
+        self.test = self.name_of(item)
         if not self.announced:
             self.ask('{"v":1,"t":"start","test":%s}' % self.test)
         outcome = yield
@@ -439,7 +448,7 @@ class Boundary:
             packet
             % (
                 self.test,
-                self.names[nextitem] if self.announced else "null",
+                self.name_of(nextitem) if self.announced else "null",
                 "crashed" if raised else outcome_of(phases),
                 ",".join(['"%s":"%s"' % phase for phase in phases.items()]),
                 ",".join(['"%s":%d' % phase for phase in us.items()]),
