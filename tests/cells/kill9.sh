@@ -1,16 +1,12 @@
 #!/bin/bash
 # kill -9 of `fumehood run` at fifty instants, by fault point, leaves no process, namespace, mount,
 # link, file or shared memory; and the ledger is whole up to its last line.
-# Usage: kill9.sh FUMEHOOD FAULTS (true: it was built with fault points)
+# Usage: kill9.sh FUMEHOOD, built with fault points (-Dfaults=true)
 # shellcheck source=tests/cells/alone.sh
 . "$(dirname "$0")/alone.sh"
 # shellcheck source=tests/cells/lib.sh
 . "$(dirname "$0")/lib.sh"
-fumehood=$1
-if [ "$2" != true ]; then
-	echo "1..0 # SKIP built without fault points (-Dfaults=true has them)"
-	exit 77
-fi
+fumehood=$cell_run
 
 cat >test_leaves.py <<'EOF2'
 import os

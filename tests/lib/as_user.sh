@@ -6,7 +6,7 @@ set -euo pipefail
 
 if [ "$(id -u)" -ne 0 ]; then
 	echo "1..0 # SKIP the tests already run as an ordinary user"
-	exit 77
+	exit 0
 fi
 user=${FUMEHOOD_TEST_USER:-fhuser}
 home=$(getent passwd "$user" | cut -d: -f6)

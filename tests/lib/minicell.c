@@ -103,8 +103,10 @@ int minicell_enter(int (*inside)(void))
 	must(write(ready[1], "", 1) == 1, "tell");
 	int status = wait_for(pid);
 	rmdir(root);
-	if (status == 77)
+	if (status == 77) {
 		printf("1..0 # SKIP this host gives no user namespace\n");
+		status = 0;
+	}
 	close(made[0]);
 	close(ready[0]);
 	close(ready[1]);

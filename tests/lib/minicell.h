@@ -14,7 +14,7 @@
 
 #define MINICELL_BASE "/base" /* the tree under the overlay; filled before minicell_make() */
 
-/* 77 when this host gives no namespaces. */
+/* 0 and a skip when this host gives no namespaces. */
 int minicell_enter(int (*inside)(void));
 
 struct minicell {
