@@ -134,10 +134,10 @@ def main(arguments):
         print("%sok 2 - %d differ, %.2f %%" % ("" if few else "not ", len(differ), 100 * share))
         why = ran and explain(work, project, command, differ, host)
         print("%sok 3 - each difference is seen outside, too" % ("" if why else "not "))
-        if not why:
+        if not (few and why):
             print(tail(work + "/outside.log") + tail(work + "/inside.log"), end="")
     print("1..3")
-    return not why
+    return not (few and why)
 
 
 if __name__ == "__main__":
