@@ -12,7 +12,7 @@
  *  6 W  the host's tree, read-only and private; pivots into it
  *    R  meanwhile decides which places are writable: layout
  *    C  meanwhile makes folders and files on the scratch, lowers quotas
- *  7 W  clones what will be covered, makes overlays; covers: private places, /dev, /proc, binds,
+ *  7 W  clones what will be covered; W and C make overlays; W covers: private places, /dev, /proc, binds,
  *       the project; the adapters' socket; makes the rest read-only
  *    C  meanwhile fills the scratch, loopback; own session, limits, no capabilities, filter
  *  8 C  tries every property of the cell, tells R

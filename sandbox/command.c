@@ -17,6 +17,7 @@
 #include "sandbox/filter.h"
 #include "sandbox/isolation.h"
 #include "sandbox/limits.h"
+#include "sandbox/mounts.h"
 #include "sandbox/net.h"
 #include "sandbox/quotas.h"
 #include "sandbox/scratch.h"
@@ -101,8 +102,8 @@ static int observe(const struct command_setup *setup, int sock, bool limited, st
 	struct isolation_scene scene = {
 		.spec = setup->spec,
 		.layout = setup->layout,
-		.scratch = setup->scratch,
-		.proc = setup->proc,
+		.scratch = setup->mounts->scratch,
+		.proc = setup->mounts->proc_mount,
 		.caps = setup->caps,
 		.limited = limited,
 	};
@@ -120,17 +121,32 @@ static int observe(const struct command_setup *setup, int sock, bool limited, st
 	return 0;
 }
 
+/* Make our share of the overlays, and hand them over. */
+static int help(const struct command_setup *setup, int sock, struct err *e)
+{
+	struct sync_record record;
+	int r = sync_recv(sock, &record, NULL, 0, NULL, e);
+	if (r <= 0 || record.kind != SYNC_PLANNED)
+		_exit(1); /* the warden failed, and says why itself */
+	struct mounts_help made;
+	r = mounts_help(setup->layout, setup->mounts, &made, e);
+	if (r < 0)
+		return r;
+	record = (struct sync_record){ .kind = SYNC_LAID_OUT, .made = made.made };
+	return sync_send(sock, &record, made.fds, made.fds_len, e);
+}
+
 static int prepare(const struct command_setup *setup, int sock, struct sync_record *record,
 		   struct err *e)
 {
 	bool limited = false;
-	int r = scratch_lay_out(setup->spec, setup->scratch, e);
+	int r = scratch_lay_out(setup->spec, setup->mounts->scratch, e);
 	if (!r) /* before the warden seals /proc/sys */
-		r = quotas_lower(setup->spec, setup->proc, &limited, e);
+		r = quotas_lower(setup->spec, setup->mounts->proc_mount, &limited, e);
 	if (!r)
-		r = sync_tell(sock, SYNC_LAID_OUT, 0, e);
+		r = help(setup, sock, e);
 	if (!r)
-		r = scratch_fill(setup->spec, setup->scratch, e);
+		r = scratch_fill(setup->spec, setup->mounts->scratch, e);
 	if (!r && setup->spec->network == CELL_NETWORK_NONE)
 		r = net_loopback_up(e);
 	if (!r)

@@ -1,7 +1,7 @@
 #pragma once
 /*
  * command: the process that becomes the command. While the warden mounts, it
- * fills the scratch and lowers quotas, which needs no mounts, and gives up what
+ * fills the scratch, lowers quotas, makes some of the overlays, and gives up what
  * the suite shall not have. When the tree stands it tries every property of the
  * cell, tells the runner, waits for SYNC_GO, and executes.
  *
@@ -11,14 +11,14 @@
 #include "sandbox/layout.h"
 
 struct err;
+struct mounts;
 
 struct command_setup {
 	const struct cell_spec *spec;
 	const struct layout *layout;
 	uint64_t caps; /* those it keeps */
-	int scratch;   /* an open folder */
-	int proc;      /* a mount of the cell's /proc */
 	int gate;      /* to the runner */
+	struct mounts *mounts;
 };
 
 /* Fork it. Its pid goes to *ret_pid, our end of the socket to it to *ret_sock. */

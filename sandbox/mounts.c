@@ -48,6 +48,8 @@ int mounts_begin(const struct cell_spec *spec, struct mounts *m, struct err *e)
 	m->scratch = openat(m->scratch_mount, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (m->scratch < 0)
 		return err_sys(e, "open the scratch");
+	if (mkdirat(m->scratch, "upper", 0755) < 0 || mkdirat(m->scratch, "work", 0755) < 0)
+		return err_sys(e, "make folders for the layers");
 	r = mount_new("proc", NULL, 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
 		      &m->proc_mount, e);
 	if (r == -EPERM)
@@ -184,15 +186,23 @@ static int prepare_empty(const struct layout_place *place, int scratch, struct e
 	return make_upper(scratch, place, there, e);
 }
 
-/* All but /etc, which waits for its files. */
-static int prepare_trees(const struct layout *layout, struct mounts *m, bool etc, struct err *e)
+/* Who makes it: two processors are done with root's trees in half the time. /etc is the helper's,
+ * who has written the files that go into it. */
+static bool is_helpers(const struct layout_place *place, size_t i)
+{
+	return place->overlay && !place->project && (is_etc(place) || i % 2);
+}
+
+static int prepare_trees(const struct layout *layout, struct mounts *m, bool helper, struct err *e)
 {
 	for (size_t i = 0; i < layout->len; i++) {
 		const struct layout_place *place = &layout->places[i];
+		if (is_helpers(place, i) != helper)
+			continue;
 		int r = 0;
-		if (place->overlay && is_etc(place) == etc)
+		if (place->overlay)
 			r = prepare_overlay(place, &m->places[i], &m->bases[i], m->scratch, e);
-		else if (place->empty && !etc)
+		else if (place->empty)
 			r = prepare_empty(place, m->scratch, e);
 		if (r < 0)
 			return err_in(e, "overlay");
@@ -225,14 +235,46 @@ static int prepare_binds(const struct cell_spec *spec, struct mounts *m, struct 
 int mounts_prepare(const struct cell_spec *spec, const struct layout *layout, struct mounts *m,
 		   struct err *e)
 {
-	if (mkdirat(m->scratch, "upper", 0755) < 0 || mkdirat(m->scratch, "work", 0755) < 0)
-		return err_sys(e, "make folders for the layers");
 	if (fchdir(m->scratch_mount) < 0)
 		return err_sys(e, "stand in the scratch");
 	int r = prepare_binds(spec, m, e);
 	if (!r && is_split(spec, layout))
 		r = mount_clone(AT_FDCWD, spec->project, AT_RECURSIVE, &m->project, e);
 	return r < 0 ? r : prepare_trees(layout, m, false, e);
+}
+
+int mounts_help(const struct layout *layout, struct mounts *m, struct mounts_help *ret, struct err *e)
+{
+	if (fchdir(m->scratch_mount) < 0)
+		return err_sys(e, "stand in the scratch");
+	int r = prepare_trees(layout, m, true, e);
+	if (r < 0)
+		return r;
+	_Static_assert(MOUNTS_PLACES_MAX + 4 <= FD_SEND_MAX, "half of all, and /etc, two for each");
+	*ret = (struct mounts_help){ .made = 0 };
+	for (size_t i = 0; i < layout->len; i++) {
+		if (!is_helpers(&layout->places[i], i) || m->places[i] < 0)
+			continue;
+		ret->made |= UINT64_C(1) << i;
+		ret->fds[ret->fds_len++] = m->places[i];
+		ret->fds[ret->fds_len++] = m->bases[i];
+	}
+	return 0;
+}
+
+int mounts_helped(const struct layout *layout, struct mounts *m, const struct mounts_help *help,
+		  struct err *e)
+{
+	size_t used = 0;
+	for (size_t i = 0; i < layout->len; i++) {
+		if (!(help->made >> i & 1))
+			continue;
+		if (used + 2 > help->fds_len)
+			return err_set(e, EPROTO, "too few descriptors of overlays came");
+		m->places[i] = help->fds[used++];
+		m->bases[i] = help->fds[used++];
+	}
+	return 0;
 }
 
 /* ---- covering ---- */
@@ -397,9 +439,7 @@ static int hide(const struct cell_spec *spec, int scratch, struct err *e)
 int mounts_cover(const struct cell_spec *spec, const struct layout *layout, struct mounts *m,
 		 struct err *e)
 {
-	int r = prepare_trees(layout, m, true, e);
-	if (!r)
-		r = devices_mount(m->scratch_mount, m->devices, e);
+	int r = devices_mount(m->scratch_mount, m->devices, e);
 	if (!r)
 		r = mount_at(m->proc_mount, "/proc", e);
 	if (!r)

@@ -6,7 +6,8 @@
  *	mounts_begin	a scratch and a /proc, attached nowhere: somebody else can
  *			fill the one and use the other from here on
  *	mounts_enter	the host's tree, read-only, becomes the root
- *	mounts_prepare	what will be covered is cloned, overlays are made
+ *	mounts_prepare	what will be covered is cloned, overlays are made, half of them by
+ *			somebody else: mounts_help, mounts_helped
  *	mounts_cover	everything is put in its place (the scratch is laid out now)
  *	mounts_seal	what the suite shall not write is made read-only
  *	mounts_leave	the old root goes
@@ -17,6 +18,7 @@
  */
 #include <stdint.h>
 
+#include "sandbox/base/fd.h"
 #include "sandbox/devices.h"
 #include "sandbox/layout.h"
 
@@ -48,6 +50,17 @@ int mounts_begin(const struct cell_spec *spec, struct mounts *m, struct err *e);
 int mounts_enter(struct mounts *m, struct err *e);
 int mounts_prepare(const struct cell_spec *spec, const struct layout *layout, struct mounts *m,
 		   struct err *e);
+/* What one process made for another, to be sent to it. */
+struct mounts_help {
+	uint64_t made; /* bit n: place n of the layout; two descriptors for each */
+	int fds[FD_SEND_MAX];
+	size_t fds_len;
+};
+/* For a fork of the one that goes on with mounts_prepare(), when /etc's files are on the scratch. */
+int mounts_help(const struct layout *layout, struct mounts *m, struct mounts_help *ret,
+		struct err *e);
+int mounts_helped(const struct layout *layout, struct mounts *m, const struct mounts_help *help,
+		  struct err *e);
 int mounts_cover(const struct cell_spec *spec, const struct layout *layout, struct mounts *m,
 		 struct err *e);
 int mounts_seal(const struct cell_spec *spec, struct mounts *m, struct err *e);

@@ -16,14 +16,14 @@
 enum sync_kind {
 	/* runner to warden */
 	SYNC_MAPPED = 1, /* the ids of the user namespace are mapped */
-	SYNC_PLANNED,    /* the layout is on the board */
+	SYNC_PLANNED,    /* the layout is on the board; also warden to command: help */
 	SYNC_STOP,       /* signal */
 	SYNC_KILL,
 	SYNC_SIGNAL, /* signal */
 	SYNC_RELEASE,
 	SYNC_GO, /* also runner to command */
 	/* command to warden, and back */
-	SYNC_LAID_OUT,    /* the scratch is */
+	SYNC_LAID_OUT,    /* the scratch is; made, and descriptors: struct mounts_help */
 	SYNC_MADE,        /* made: the tree stands */
 	SYNC_EXEC_FAILED, /* err.code */
 	/* to the runner */

@@ -188,8 +188,7 @@ static int start_command(struct warden *w, struct err *e)
 		.spec = w->spec,
 		.layout = w->layout,
 		.caps = w->caps,
-		.scratch = w->mounts.scratch,
-		.proc = w->mounts.proc_mount,
+		.mounts = &w->mounts,
 		.gate = w->gate,
 	};
 	int r = command_fork(&setup, &w->command, &w->command_sock, e);
@@ -201,14 +200,18 @@ static int start_command(struct warden *w, struct err *e)
 static int wait_laid_out(struct warden *w, struct err *e)
 {
 	struct sync_record record;
-	int r = sync_recv(w->command_sock, &record, NULL, 0, NULL, e);
+	struct mounts_help help;
+	int r = sync_recv(w->command_sock, &record, help.fds, FD_SEND_MAX, &help.fds_len, e);
 	if (r == 0)
 		return err_set(e, ECHILD, "the command's process died before it was ready");
 	if (r > 0 && record.kind == SYNC_ERR) {
 		*e = record.err;
 		return -e->code;
 	}
-	return r < 0 ? r : 0;
+	if (r < 0)
+		return r;
+	help.made = record.made;
+	return mounts_helped(w->layout, &w->mounts, &help, e);
 }
 
 /* Until the tree stands. */
@@ -223,6 +226,8 @@ static int build(struct warden *w, struct err *e)
 		r = mounts_enter(&w->mounts, e);
 	if (!r)
 		r = wait_runner(w, SYNC_PLANNED, e);
+	if (!r)
+		r = sync_tell(w->command_sock, SYNC_PLANNED, 0, e);
 	if (!r)
 		r = mounts_prepare(w->spec, w->layout, &w->mounts, e);
 	if (!r)
