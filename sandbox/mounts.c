@@ -462,35 +462,48 @@ int mounts_cover(const struct cell_spec *spec, const struct layout *layout, stru
 
 /* ---- sealing ---- */
 
-/* Each name that this kernel has below /proc. */
-static int attach_each(const char *const *names, size_t n, int dir_fd, const char *source,
-		       struct err *e)
+/* Mount /dev/null where /proc has a name. */
+static int hide_entry(const char *path, struct err *e)
 {
-	for (size_t i = 0; i < n; i++) {
+	cleanup_close int null = -1;
+	int r = mount_clone(AT_FDCWD, "/dev/null", 0, &null, e);
+	return r < 0 ? r : mount_at(null, path, e);
+}
+
+/* Root's id is the host's root for the kernel: without this it could write sysctls that have no
+ * namespace, and read what is the kernel's. To a user's one id all that is closed by its modes. */
+static int seal_proc(int proc, struct err *e)
+{
+	static const struct {
+		const char *name;
+		bool hidden; /* otherwise it is read-only */
+	} entries[] = {
+		{ "sys", false },
+		{ "sysrq-trigger", false },
+		{ "irq", false },
+		{ "bus", false },
+		{ "fs", false },
+		{ "acpi", false },
+		{ "scsi", false },
+		{ "mtrr", false },
+		{ "dynamic_debug", false },
+		{ "kcore", true },
+		{ "keys", true },
+		{ "timer_list", true },
+		{ "sched_debug", true },
+		{ "latency_stats", true },
+	};
+	for (size_t i = 0; i < countof(entries); i++) {
 		char path[64];
-		snprintf(path, sizeof(path), "/proc/%s", names[i]);
-		if (access(path, F_OK) < 0)
+		snprintf(path, sizeof(path), "/proc/%s", entries[i].name);
+		if (access(path, F_OK) < 0) /* this kernel has none */
 			continue;
-		int r = attach_sealed(dir_fd, source ? source : names[i], path, e);
+		int r = entries[i].hidden ? hide_entry(path, e)
+					  : attach_sealed(proc, entries[i].name, path, e);
 		if (r < 0)
 			return r;
 	}
 	return 0;
-}
-
-/* Root's id is the host's root for the kernel: without this it could write sysctls that have no
- * namespace, and read the kernel's memory. To a user's one id all that is closed by its modes. */
-static int seal_proc(int proc, struct err *e)
-{
-	static const char *const read_only[] = { "sys",          "sysrq-trigger", "irq",  "bus",
-						 "fs",           "acpi",          "scsi", "mtrr",
-						 "dynamic_debug" };
-	static const char *const hidden[] = { "kcore",        "keys",       "kmsg",
-					      "kpagecount",   "kpageflags", "kpagecgroup",
-					      "timer_list",   "slabinfo",   "vmallocinfo",
-					      "latency_stats" };
-	int r = attach_each(read_only, countof(read_only), proc, NULL, e);
-	return r < 0 ? r : attach_each(hidden, countof(hidden), AT_FDCWD, "/dev/null", e);
 }
 
 int mounts_seal(const struct cell_spec *spec, struct mounts *m, struct err *e)
