@@ -2,8 +2,9 @@
  * interleave: how long commands take, from posix_spawn to the end of wait, in
  * turns within one run, so that what else the machine does meets all alike.
  *
- *   interleave [-u UID] ROUNDS NAME COMMAND... [-- NAME COMMAND...]...
+ *   interleave [-r] [-u UID] ROUNDS NAME COMMAND... [-- NAME COMMAND...]...
  *
+ * -r: at a realtime priority, so that only what is measured runs meanwhile.
  * Prints {"NAME": {"median": us, "p10": us, "p90": us}, ...}. Between two
  * launches it waits until everything that the last one left behind is gone.
  */
@@ -11,7 +12,9 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <grp.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,18 +99,28 @@ static void become(uid_t uid)
 		err(1, "become user %u", uid);
 }
 
+static void become_realtime(void)
+{
+	const struct sched_param param = { .sched_priority = 1 };
+	if (sched_setscheduler(0, SCHED_RR, &param) < 0)
+		err(1, "become realtime");
+}
+
 int main(int argc, char **argv)
 {
-	if (argc > 2 && strcmp(argv[1], "-u") == 0) {
-		become((uid_t)strtoul(argv[2], NULL, 10));
-		argv += 2;
-		argc -= 2;
+	for (int option; (option = getopt(argc, argv, "+ru:")) != -1;) {
+		if (option == 'r')
+			become_realtime();
+		else if (option == 'u')
+			become((uid_t)strtoul(optarg, NULL, 10));
+		else
+			return 64;
 	}
-	int rounds = argc > 3 ? (int)strtol(argv[1], NULL, 10) : 0;
+	int rounds = argc - optind > 2 ? (int)strtol(argv[optind], NULL, 10) : 0;
 	if (rounds < 1)
-		errx(64, "usage: interleave [-u UID] ROUNDS NAME COMMAND... [-- ...]");
+		errx(64, "usage: interleave [-r] [-u UID] ROUNDS NAME COMMAND... [-- ...]");
 	struct command commands[COMMANDS_MAX];
-	size_t n = read_commands(argv + 2, rounds, commands);
+	size_t n = read_commands(argv + optind + 1, rounds, commands);
 
 	posix_spawn_file_actions_t actions;
 	posix_spawn_file_actions_init(&actions);
