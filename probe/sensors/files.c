@@ -285,6 +285,16 @@ static int gather_writers(struct files *f, struct err *e)
 	return 0;
 }
 
+/* What a tracker says may be without words when there was no memory for them. */
+static int pass_on(int r, struct err *from, struct err *e)
+{
+	if (r && !from->code)
+		err_set(from, -r, "watch files: %s", strerrordesc_np(-r));
+	if (r && e)
+		*e = *from;
+	return r;
+}
+
 /* 1: all places have to be scanned. */
 static int gather_events(struct files *f, struct err *e)
 {
@@ -294,13 +304,11 @@ static int gather_events(struct files *f, struct err *e)
 	int r = tracker_fanotify.drain(f->watch,
 				       &(struct tracker_report){ f, on_event, on_open, NULL }, &lost);
 	if (r == -EOVERFLOW) {
-		snprintf(f->why_scan, sizeof(f->why_scan), "%u by scan, the last because %.200s",
+		snprintf(f->why_scan, sizeof(f->why_scan), "in %u of the looks (%.200s)",
 			 ++f->catch_up, lost.text);
 		return 1;
 	}
-	if (r && e)
-		*e = lost;
-	return r ? r : f->full || !f->learned;
+	return r ? pass_on(r, &lost, e) : f->full || !f->learned;
 }
 
 static int gather(struct files *f, struct err *e)
@@ -371,20 +379,17 @@ static int base_value(struct files *f, const struct entry *top, char **ret, stru
 	return r || state.fd < 0 ? r : file_state_value(&state, &f->usual, ret, e);
 }
 
-/* Tell, once, what stood under the overlay before anything was done to it. What the first look
- * finds in the upper folder stood itself. */
+/* Tell, once, what stood under the overlay before anything was done to it. */
 static int offer_base(struct files *f, struct entry *entry, const char *value)
 {
-	entry->base_known = true;
-	entry->base_stood = value || !f->learned;
-	if (!value || !f->learned)
-		return 0;
-	return sink_offer(f->sink, &(struct offer){
-					   .id = f->id.at,
-					   .zone = zone_of(f->v, f->id.at),
-					   .value = value,
-					   .stood = true,
-				   });
+	int r = value ? sink_offer(f->sink, &(struct offer){ .id = f->id.at,
+							     .zone = zone_of(f->v, f->id.at),
+							     .value = value,
+							     .stood = true })
+		      : 0;
+	entry->base_known = !r;
+	entry->base_stood = !r && value;
+	return r;
 }
 
 static bool is_hidden(const struct entry *entry)
@@ -450,7 +455,8 @@ static int spread(struct files *f, struct entry *entry, const struct file_state 
 	bool hides = state->fd >= 0 && (!folder || state->opaque);
 	if (!r && place_of(entry)->place->base >= 0 && (entry->deep || hides != entry->hides))
 		r = mark_base(f, entry, e);
-	entry->hides = hides;
+	if (!r)
+		entry->hides = hides;
 	return r;
 }
 
@@ -461,7 +467,7 @@ static bool is_touch(const struct entry *entry, const struct file_state *state, 
 {
 	if (!entry->told || place_of(entry)->place->base < 0)
 		return entry->told;
-	return !is_folder(state) && (entry->present || !text_eq(value, base));
+	return !is_folder(state) && (!value || entry->present || !text_eq(value, base));
 }
 
 static int offer(struct files *f, struct entry *entry, const struct file_state *state, struct err *e)
@@ -470,14 +476,15 @@ static int offer(struct files *f, struct entry *entry, const struct file_state *
 	cleanup_free char *value = NULL;
 	cleanup_free char *base = NULL;
 	bool shows = state->fd < 0 && !is_hidden(entry);
+	bool learn_base = !entry->base_known && f->learned;
 	int r = name_entry(f, entry);
 	if (r || covered(f, top->place))
 		return r;
 	if (state->fd >= 0 && !state->whiteout)
 		r = file_state_value(state, &f->usual, &value, e);
-	if (!r && top->place->base >= 0 && (shows || !entry->base_known))
+	if (!r && top->place->base >= 0 && (shows || learn_base))
 		r = base_value(f, top, &base, e);
-	if (!r && !entry->base_known)
+	if (!r && learn_base)
 		r = offer_base(f, entry, base);
 	if (r)
 		return r;
@@ -492,6 +499,8 @@ static int offer(struct files *f, struct entry *entry, const struct file_state *
 static void remember(struct files *f, struct entry *entry, const struct file_state *state)
 {
 	bool there = state->fd >= 0 && !state->whiteout;
+	if (!f->learned) /* what the first look finds stood itself */
+		entry->base_known = entry->base_stood = true;
 	entry->present = state->fd >= 0;
 	entry->folder = is_folder(state);
 	entry->seen = sign(state);
@@ -510,6 +519,7 @@ static int settle(struct files *f, struct entry *entry, struct err *e)
 	if (r)
 		return r;
 	if (f->path.len > WALK_PATH_MAX) {
+		_Static_assert(WALK_PATH_MAX == 16384, "said here");
 		f->blind = "names whose path is over 16384 bytes";
 		return 0;
 	}
@@ -628,11 +638,10 @@ static int open_trackers(struct files *f, struct err *e)
 		return r;
 	struct err why = ERR_NULL;
 	r = tracker_fanotify.open(f->v, &f->watch, &why);
-	if (r == -ENOTSUP)
-		snprintf(f->why_scan, sizeof(f->why_scan), "%.200s", why.text);
-	else if (r && e)
-		*e = why;
-	return r == -ENOTSUP ? 0 : r;
+	if (r != -ENOTSUP)
+		return pass_on(r, &why, e);
+	snprintf(f->why_scan, sizeof(f->why_scan), "%.200s", why.text);
+	return 0;
 }
 
 static int files_open(const struct vantage *v, void **ret, struct err *e)

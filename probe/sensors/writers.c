@@ -39,14 +39,19 @@ struct map_query {
 
 #define WARDEN 1 /* ours */
 
-/* A process that is gone, or not to be looked at, writes nothing that we could find. */
+/* It is gone, or not to be looked at. */
+static bool is_out_of_sight(int error)
+{
+	return error == ENOENT || error == ESRCH || error == EACCES || error == EPERM;
+}
+
 static int ask_maps(const struct writers *ask, int process, struct err *e)
 {
 	char room[PATH_MAX];
 	snprintf(room, sizeof(room), "%d/maps", process);
 	cleanup_close int maps = openat(ask->proc, room, O_RDONLY | O_CLOEXEC);
 	if (maps < 0)
-		return 0;
+		return is_out_of_sight(errno) ? 0 : err_sys(e, "open the mappings of a process");
 	struct map_query query = {
 		.size = sizeof(query),
 		.flags = MAP_WRITABLE | MAP_SHARED_ONE | MAP_OR_NEXT | MAP_FILE,
@@ -64,34 +69,37 @@ static int ask_maps(const struct writers *ask, int process, struct err *e)
 	return errno == ENOTTY ? err_sys(e, "ask for the mappings of a process") : 0;
 }
 
-static int ask_descriptor(const struct writers *ask, int folder, int number)
+static int ask_descriptor(const struct writers *ask, int folder, int number, struct err *e)
 {
 	char name[16];
 	char path[PATH_MAX];
 	struct stat st;
 	snprintf(name, sizeof(name), "%d", number);
 	/* The mode of the link is that of the descriptor. */
-	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !(st.st_mode & S_IWUSR))
+	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return is_out_of_sight(errno) ? 0 : err_sys(e, "stat a descriptor");
+	if (!(st.st_mode & S_IWUSR))
 		return 0;
 	ssize_t len = readlinkat(folder, name, path, sizeof(path) - 1);
-	if (len <= 0 || path[0] != '/')
-		return 0;
+	if (len < 0)
+		return is_out_of_sight(errno) ? 0 : err_sys(e, "read where a descriptor leads");
 	path[len] = '\0';
-	return ask->each(ask->with, path, false);
+	return path[0] == '/' ? ask->each(ask->with, path, false) : 0;
 }
 
-static int ask_descriptors(const struct writers *ask, int process)
+static int ask_descriptors(const struct writers *ask, int process, struct err *e)
 {
 	char path[32];
 	snprintf(path, sizeof(path), "%d/fd", process);
 	cleanup_close int folder = openat(ask->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct roll numbers = ROLL_NULL;
 	if (folder < 0)
-		return 0;
+		return is_out_of_sight(errno) ? 0 : err_sys(e, "open a process's descriptors");
+	struct roll numbers = ROLL_NULL;
 	int r = roll_list(&numbers, folder);
-	r = r == -ENOMEM ? r : 0;
+	if (r)
+		r = is_out_of_sight(-r) ? 0 : err_set(e, -r, "list a process's descriptors");
 	for (size_t i = 0; !r && i < numbers.names_len; i++)
-		r = ask_descriptor(ask, folder, numbers.names[i]);
+		r = ask_descriptor(ask, folder, numbers.names[i], e);
 	roll_done(&numbers, NULL);
 	return r;
 }
@@ -106,7 +114,7 @@ int writers_ask(const struct writers *ask, struct err *e)
 		if (process == WARDEN)
 			continue;
 		if (ask->descriptors)
-			r = ask_descriptors(ask, process);
+			r = ask_descriptors(ask, process, e);
 		if (!r)
 			r = ask_maps(ask, process, e);
 	}

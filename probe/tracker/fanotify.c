@@ -407,9 +407,8 @@ static int recover(struct watch *w, struct err *e)
 	return r ? r : err_set(e, EOVERFLOW, "%s", why);
 }
 
-static int watch_drain(void *memory, const struct tracker_report *report, struct err *e)
+static int drain(struct watch *w, const struct tracker_report *report, struct err *e)
 {
-	struct watch *w = memory;
 	begin(w);
 	int r = each_event(w, w->kept.at, w->kept.len, take_in);
 	buf_clear(&w->kept);
@@ -424,6 +423,15 @@ static int watch_drain(void *memory, const struct tracker_report *report, struct
 	r = tell_all(w, report);
 	for (size_t i = 0; i < w->unsettled_len; i++)
 		forget(w, folder_by_ino(w, w->unsettled[i]));
+	return r;
+}
+
+static int watch_drain(void *memory, const struct tracker_report *report, struct err *e)
+{
+	struct watch *w = memory;
+	int r = drain(w, report, e);
+	if (r && r != -EOVERFLOW)
+		w->lost = "a look ended before all events were taken in";
 	return r;
 }
 
