@@ -23,7 +23,7 @@ static void must(bool ok, const char *what)
 	_exit(1);
 }
 
-static bool put(pid_t pid, const char *name, const char *text)
+static bool write_map(pid_t pid, const char *name, const char *text)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
@@ -38,10 +38,10 @@ static bool map_ids(pid_t pid)
 	if (geteuid() != 0) {
 		snprintf(uid, sizeof(uid), "%d %d 1", (int)geteuid(), (int)geteuid());
 		snprintf(gid, sizeof(gid), "%d %d 1", (int)getegid(), (int)getegid());
-		if (!put(pid, "setgroups", "deny"))
+		if (!write_map(pid, "setgroups", "deny"))
 			return false;
 	}
-	return put(pid, "gid_map", gid) && put(pid, "uid_map", uid);
+	return write_map(pid, "gid_map", gid) && write_map(pid, "uid_map", uid);
 }
 
 static void mount_at(const char *type, const char *at, const char *options)

@@ -12,7 +12,7 @@
 
 #include "probe/vantage.h"
 
-#define MINICELL_BASE "/base" /* the tree under the overlay; filled before minicell_make() */
+#define MINICELL_BASE "/base" /* the tree under the overlay; empty until the test fills it */
 
 /* 0 and a skip when this host gives no namespaces. */
 int minicell_enter(int (*inside)(void));
