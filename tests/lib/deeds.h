@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "probe/delta.h"
+#include "tests/lib/tap.h"
 
 struct buf;
 struct err;
@@ -35,6 +36,22 @@ int deeds_run(struct fingerprint *f, void (*act)(void *with, size_t n), void *wi
 	      const char *home, struct buf *seen, struct err *e);
 const char *deeds_seen(const struct buf *seen, size_t n, bool whole); /* n == deeds_len: the last */
 bool deeds_match(const char *leaks, const char *seen);                /* as in struct deed */
+
+/* What fanotify saw is what the table says, and what scan saw. */
+static inline void deeds_check(const struct buf *watched, const struct buf *scanned)
+{
+	for (size_t n = 0; n <= deeds_len; n++) {
+		const char *name = n < deeds_len ? deeds[n].name : "nothing more";
+		const char *leaks = deeds_seen(watched, n, false);
+		if (!tap_ok(deeds_match(n < deeds_len ? deeds[n].leaks : "", leaks), "%s", name))
+			printf("# %s\n", leaks);
+		const char *a = deeds_seen(watched, n, true);
+		const char *b = deeds_seen(scanned, n, true);
+		if (!tap_ok(text_eq(a, b), "the same by scan: %s", name))
+			printf("# fanotify: %s\n# scan: %s\n", a, b);
+	}
+}
+
 /* The leaks of a list, or its deltas of another kind, as such a text. */
 void deeds_tell(const struct delta_list *deltas, enum delta_kind kind, bool whole, const char *home,
 		struct buf *ret);
@@ -43,7 +60,7 @@ void deeds_tell(const struct delta_list *deltas, enum delta_kind kind, bool whol
 void check(bool ok, const char *what);
 void put(const char *path, const char *text); /* as the content of a file, made if need be */
 void add(const char *path, const char *text);
-void make(const char *folder);
+void make(const char *path); /* a folder */
 void drop(const char *path);
 void move(const char *from, const char *to);
 char *map(const char *path); /* 4096 bytes, shared and writable */
