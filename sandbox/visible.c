@@ -19,22 +19,22 @@
 #define PATH_DEFAULT   "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define PYVENV_LEN_MAX (64 * 1024)
 
-/* Where tools are known to live: the variable that says so, and the place below home when it does
- * not (NULL: none). */
-static const struct {
-	const char *variable, *home, *sub;
+/* Where tools are known to live: below what the variable says, else below home (NULL: nowhere); and
+ * the folder there whose links may lead out of it. */
+static const struct tool {
+	const char *variable, *below, *below_home, *links;
 } tools[] = {
-	{ "PYENV_ROOT", ".pyenv", "" },
-	{ "NVM_DIR", ".nvm", "" },
-	{ "CARGO_HOME", ".cargo", "" },
-	{ "RUSTUP_HOME", ".rustup", "" },
-	{ "UV_PYTHON_INSTALL_DIR", ".local/share/uv/python", "" },
-	{ "UV_TOOL_DIR", ".local/share/uv/tools", "" },
-	{ "VIRTUAL_ENV", NULL, "" },
-	{ "CONDA_PREFIX", NULL, "" },
-	{ "GOROOT", NULL, "" },
-	{ "GOPATH", "go/pkg/mod", "pkg/mod" },
-	{ "GOMODCACHE", NULL, "" },
+	{ "PYENV_ROOT", "", ".pyenv", "versions" },
+	{ "NVM_DIR", "", ".nvm", "versions/node" },
+	{ "CARGO_HOME", "", ".cargo", "bin" },
+	{ "RUSTUP_HOME", "", ".rustup", "toolchains" },
+	{ "UV_PYTHON_INSTALL_DIR", "", ".local/share/uv/python", "" },
+	{ "UV_TOOL_DIR", "", ".local/share/uv/tools", "" },
+	{ "VIRTUAL_ENV", "", NULL, "bin" },
+	{ "CONDA_PREFIX", "", NULL, "bin" },
+	{ "GOROOT", "", NULL, "bin" },
+	{ "GOPATH", "pkg/mod", "go/pkg/mod", "" },
+	{ "GOMODCACHE", "", NULL, "" },
 };
 
 /* Folders of a home in which everything meets: never shown because one tool lives in them. */
@@ -326,33 +326,34 @@ static int add_expose(struct finder *f, struct err *e)
 	return 0;
 }
 
-static int add_tool(struct finder *f, const char *path, const char *variable, bool given)
+static int add_tool(struct finder *f, const struct tool *tool, const char *path, bool given)
 {
 	char real[PATH_MAX];
-	char bin[PATH_MAX];
-	int r = reach(f, path, variable, real);
+	char links[PATH_MAX];
+	int r = reach(f, path, tool->variable, real);
 	if (r != 0)
 		return r;
 	if (!is_too_wide(f, real))
-		r = add_row(f, real, variable);
+		r = add_row(f, real, tool->variable);
 	if (r < 0 || !is_shown(f, real))
 		return r;
 	if (given)
-		r = strv_add(&f->out.tools, variable);
-	return r == 0 && path_join(bin, real, "bin") ? queue(f, bin) : r;
+		r = strv_add(&f->out.tools, tool->variable);
+	return r == 0 && *tool->links && path_join(links, real, tool->links) ? queue(f, links) : r;
 }
 
 static int add_tools(struct finder *f)
 {
 	for (size_t i = 0; i < countof(tools); i++) {
-		const char *value = env_get(f->ask->caller, tools[i].variable);
+		const struct tool *tool = &tools[i];
+		const char *value = env_get(f->ask->caller, tool->variable);
 		char path[PATH_MAX];
-		if (value ? value[0] != '/' : !tools[i].home || !f->ask->home)
+		if (value ? value[0] != '/' : !tool->below_home || !f->ask->home)
 			continue;
 		if (!path_join(path, value ? value : f->ask->home,
-			       value ? tools[i].sub : tools[i].home))
+			       value ? tool->below : tool->below_home))
 			continue;
-		int r = add_tool(f, path, tools[i].variable, value);
+		int r = add_tool(f, tool, path, value);
 		if (r < 0)
 			return r;
 	}
