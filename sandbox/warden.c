@@ -296,7 +296,8 @@ static int make_ready(struct warden *w, struct err *e)
 
 static void signal_command(const struct warden *w, int signal)
 {
-	if (w->phase != PHASE_RUNNING)
+	/* A command that waits to be let go takes what asks it to end along: blocked until then. */
+	if (w->phase != PHASE_RUNNING && (w->phase != PHASE_READY || signal == SIGKILL))
 		return;
 	/* The command leads its session and group; before its setsid() nothing runs of it. */
 	kill(-w->command, signal);

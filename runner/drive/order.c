@@ -160,9 +160,13 @@ static int interrupt(struct run *run, struct err *e)
 	run->result->interrupted = true;
 	if (run->exited)
 		return 0;
-	if (run->interrupts++ == 0)
-		return cell_stop(&run->cell, SIGINT, e);
-	return cell_kill(&run->cell, e);
+	if (run->interrupts++)
+		return cell_kill(&run->cell, e);
+	/* The looker first: what the test that is cut short says of itself is no evidence. */
+	if (fd_write_full(run->looker.channel, &(struct session_news){ .interrupted = true },
+			  sizeof(struct session_news)))
+		return err_sys(e, "tell the looker of the interruption");
+	return cell_stop(&run->cell, SIGINT, e);
 }
 
 static int take_signal(struct run *run, struct err *e)
@@ -188,8 +192,11 @@ static int signals_open(sigset_t *ret_before, struct err *e)
 	sigset_t mine;
 	sigemptyset(&mine);
 	static const int heard[] = { SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT };
-	for (size_t i = 0; i < countof(heard); i++)
-		sigaddset(&mine, heard[i]);
+	for (size_t i = 0; i < countof(heard); i++) {
+		struct sigaction now; /* what the caller has us ignore, as nohup does, stays so */
+		if (!sigaction(heard[i], NULL, &now) && now.sa_handler != SIG_IGN)
+			sigaddset(&mine, heard[i]);
+	}
 	if (sigprocmask(SIG_BLOCK, &mine, ret_before))
 		return err_sys(e, "block signals");
 	int fd = signalfd(-1, &mine, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -213,9 +220,10 @@ static int take_event(struct run *run, struct err *e)
 	result->timed_out = event.timed_out;
 	result->exec_failed = event.exec_failed;
 	result->exec_error = event.exec_error;
-	struct session_end end = { .wait_status = event.wait_status,
-				   .timed_out = event.timed_out,
-				   .interrupted = result->interrupted };
+	struct session_news end = { .ended = true,
+				    .wait_status = event.wait_status,
+				    .timed_out = event.timed_out,
+				    .interrupted = result->interrupted };
 	if (fd_write_full(run->looker.channel, &end, sizeof(end)))
 		return err_sys(e, "tell the looker that the command ended");
 	return 0;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "probe/event.h"
 #include "probe/fingerprint.h"
@@ -20,6 +21,9 @@
 
 #define DRAIN_MAX 65536 /* packets read after the command ended */
 #define NOBODY    (-1)
+
+#define INTERRUPTED_DURING "interrupted during this test"
+#define INTERRUPTED_BEFORE "interrupted before this test"
 
 enum phase {
 	PHASE_IDLE,      /* nobody has said hello, or the last session is done */
@@ -42,6 +46,7 @@ struct session {
 	struct window window;       /* of the running test, so far */
 	bool lost;                  /* the session's adapter went away in the middle */
 	bool crashed;               /* that happened in this or an earlier session */
+	bool interrupted;           /* so the runner said */
 	char *broken;               /* why the order ended as a protocol error; NULL: it did not */
 	struct delta_list between;  /* of no test */
 	struct delta_list last;     /* what only the last scan by content saw */
@@ -149,7 +154,9 @@ static int settle(struct session *s, enum outcome outcome, const char *message, 
 	int r = 0;
 	if (s->test != NOBODY) {
 		s->scopes.nest_len = 0; /* whatever was being set up is the test's now */
+		s->setup->vantage->amid = true;
 		r = outcome == OUTCOME_ABSENT ? look_between(s, e) : look(s, e);
+		s->setup->vantage->amid = false;
 		if (!r)
 			r = chronicle_test(&s->chronicle, s->test, outcome, NULL, message,
 					   &s->window, e);
@@ -206,8 +213,22 @@ static int act_hello(struct session *s, const struct event *ev, struct err *e)
 	return chronicle_session(&s->chronicle, ev->packet, e);
 }
 
+/* Whether the runner has been interrupted; its word may still lie in the channel. */
+static bool is_interrupted(struct session *s)
+{
+	struct session_news news;
+	if (!s->interrupted &&
+	    recv(s->setup->channel, &news, sizeof(news), MSG_PEEK | MSG_DONTWAIT) == sizeof(news))
+		s->interrupted = news.interrupted;
+	return s->interrupted;
+}
+
 static int act_uncollectable(struct session *s, const struct event *ev, struct err *e)
 {
+	if (is_interrupted(s)) { /* it need not be the module's fault */
+		go(s);
+		return 0;
+	}
 	int test = suite_add(&s->chronicle.suite, ev->test);
 	if (test == -EEXIST) {
 		go(s);
@@ -335,6 +356,9 @@ static int act_finish(struct session *s, const struct event *ev, struct err *e)
 		go(s); /* the suite goes on while the line is written */
 	if (r)
 		return r;
+	if (ev->outcome == OUTCOME_CRASHED && is_interrupted(s))
+		return chronicle_test(&s->chronicle, test, OUTCOME_ABSENT, NULL, INTERRUPTED_DURING,
+				      &s->window, e);
 	cleanup_json cJSON *file = NULL; /* a message too long for a packet */
 	struct err why = ERR_NULL;
 	const char *message = NULL;
@@ -347,12 +371,15 @@ static int act_finish(struct session *s, const struct event *ev, struct err *e)
 
 static int act_done(struct session *s, const struct event *ev, struct err *e)
 {
+	bool interrupted = is_interrupted(s);
 	const char *why = json_text(ev->packet, "why");
 	cleanup_free char *before = NULL;
 	if (asprintf(&before, "the session ended before this test%s%s", why ? ": " : "",
 		     why ? why : "") < 0)
 		return err_set(e, ENOMEM, "end a session");
-	int r = settle(s, OUTCOME_ABSENT, "the session ended during this test", before, e);
+	int r = settle(s, OUTCOME_ABSENT,
+		       interrupted ? INTERRUPTED_DURING : "the session ended during this test",
+		       interrupted ? INTERRUPTED_BEFORE : before, e);
 	for (size_t i = 0; !r && i < s->scopes.len; i++)
 		r = chronicle_scope(&s->chronicle, &s->scopes.at[i], e);
 	return r;
@@ -459,7 +486,7 @@ static int hear(struct session *s, const struct wire_news *news, struct err *e)
 }
 
 /* The command has ended; what it sent before is still to be heard. */
-static int close_order(struct session *s, const struct session_end *end, struct err *e)
+static int close_order(struct session *s, const struct session_news *end, struct err *e)
 {
 	struct wire_news news;
 	int r = 0;
@@ -478,8 +505,7 @@ static int close_order(struct session *s, const struct session_end *end, struct 
 		r = settle(s, OUTCOME_TIMEOUT, "the time limit of the run passed during this test",
 			   "the time limit of the run passed before this test", e);
 	else if (s->lost && end->interrupted)
-		r = settle(s, OUTCOME_ABSENT, "interrupted during this test",
-			   "interrupted before this test", e);
+		r = settle(s, OUTCOME_ABSENT, INTERRUPTED_DURING, INTERRUPTED_BEFORE, e);
 	else if (s->lost)
 		r = settle_crash(s, e);
 	if (!r)
@@ -521,11 +547,13 @@ static int run(struct session *s, struct err *e)
 			r = hear(s, &news, e);
 			continue;
 		}
-		struct session_end end;
-		ssize_t n = r ? 0 : fd_read_full(setup->channel, &end, sizeof(end));
-		if (!r && n != sizeof(end))
+		struct session_news told;
+		ssize_t n = r ? 0 : fd_read_full(setup->channel, &told, sizeof(told));
+		if (!r && n != sizeof(told))
 			return err_set(e, EPIPE, "the runner is gone");
-		return r ? r : close_order(s, &end, e);
+		if (r || told.ended)
+			return r ? r : close_order(s, &told, e);
+		s->interrupted = told.interrupted;
 	}
 	return r;
 }

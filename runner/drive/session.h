@@ -23,8 +23,10 @@ struct session_setup {
 	int channel; /* stream to the runner */
 };
 
-/* What the runner says once the command has ended. */
-struct session_end {
+/* What the runner says: that it was interrupted, before the suite feels it; once the command has
+ * ended, how. */
+struct session_news {
+	bool ended;
 	int wait_status;
 	bool timed_out;
 	bool interrupted;

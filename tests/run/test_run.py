@@ -460,12 +460,24 @@ def test_interrupt():
     process.send_signal(signal.SIGINT)
     status, out, err = finish(process)
     ok(
-        begun and status == 130 and "Exit status 130: interrupted" in out and "1 passed" in out,
+        begun and status == 130 and "Exit status 130: interrupted" in out and "2 did not run, 1 passed" in out,
         "ctrl-C stops and reports what there is",
         status,
         out,
         err,
     )
+    place.done()
+
+
+def test_ignored_hangup():
+    place = Place({"test_a.py": "import time\ndef test_first(): pass\ndef test_sleeps(): time.sleep(3)\n"})
+    usual = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    process = place.start(["run", "--"] + PYTEST, {})
+    signal.signal(signal.SIGHUP, usual)
+    begun = wait_for(lambda: ledger_has(place, '"kind":"test"'))
+    process.send_signal(signal.SIGHUP)
+    status, out, err = finish(process)
+    ok(begun and status == 0 and "2 passed" in out, "under nohup a closed terminal stops nothing", status, out, err)
     place.done()
 
 
@@ -612,6 +624,7 @@ def run_others():
     test_ids_paste_back()
     test_terminal()
     test_interrupt()
+    test_ignored_hangup()
     test_second_interrupt()
     test_full_run_folder()
     test_closed_run_folder()

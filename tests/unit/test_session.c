@@ -212,6 +212,13 @@ static void say_forked(struct stage *s, const char *packet)
 	waitpid(pid, NULL, 0);
 }
 
+static void tell_interrupted(struct stage *s)
+{
+	int r = fd_write_full(s->channel, &(struct session_news){ .interrupted = true },
+			      sizeof(struct session_news));
+	assert(!r);
+}
+
 static void play(struct stage *s, const char *line, struct buf *transcript)
 {
 	const char *rest = line + 1;
@@ -261,6 +268,9 @@ static void play(struct stage *s, const char *line, struct buf *transcript)
 		break;
 	case 'L':
 		symlinkat("/etc/passwd", s->scratch, "run/fumehood/drop/link");
+		break;
+	case 'I': /* ctrl-C, as the runner tells it */
+		tell_interrupted(s);
 		break;
 	case 'X':
 		fd_close_at(&s->adapter);
@@ -313,9 +323,11 @@ static void tell_line(const char *text, struct buf *out)
 	buf_puts(out, "\n");
 }
 
-static void collect(struct stage *s, const struct session_end *end, struct buf *out)
+static void collect(struct stage *s, const struct session_news *end, struct buf *out)
 {
-	int r = fd_write_full(s->channel, end, sizeof(*end));
+	struct session_news news = *end;
+	news.ended = true;
+	int r = fd_write_full(s->channel, &news, sizeof(news));
 	assert(!r);
 	cleanup(buf_done) struct buf all = BUF_NULL;
 	char room[4096];
@@ -329,6 +341,8 @@ static void collect(struct stage *s, const struct session_end *end, struct buf *
 #define START(id) "{\"v\":1,\"t\":\"start\",\"test\":\"" id "\"}"
 #define PASSED(id, next) \
 	"{\"v\":1,\"t\":\"finish\",\"test\":\"" id "\",\"outcome\":\"passed\",\"next\":" next "}"
+#define CRASHED(id) \
+	"{\"v\":1,\"t\":\"finish\",\"test\":\"" id "\",\"outcome\":\"crashed\",\"next\":null}"
 #define FAILED(id, next, file)                                                                \
 	"{\"v\":1,\"t\":\"finish\",\"test\":\"" id "\",\"outcome\":\"failed\",\"next\":" next \
 	",\"file\":\"" file "\"}"
@@ -339,7 +353,7 @@ static void collect(struct stage *s, const struct session_end *end, struct buf *
 static const struct {
 	const char *name;
 	const char *script[40];
-	struct session_end end;
+	struct session_news end;
 	const char *expected;
 } cases[] = {
 	{ "a leak, a touch, and a test that leaves nothing",
@@ -410,8 +424,20 @@ static const struct {
 	  { "H/p", "Ca b", START("a"), "D" },
 	  { .wait_status = 2 << 8, .interrupted = true },
 	  "order a b\n"
-	  "test a absent (the session ended during this test)\n"
-	  "test b absent (the session ended before this test)\n"
+	  "test a absent (interrupted during this test)\n"
+	  "test b absent (interrupted before this test)\n"
+	  "end interrupted\n" },
+	{ "a test that ctrl-C cut short did not crash",
+	  { "H/p", "Ca b", START("a"), "I", CRASHED("a"), "D" },
+	  { .wait_status = 2 << 8, .interrupted = true },
+	  "order a b\n"
+	  "test a absent (interrupted during this test)\n"
+	  "test b absent (interrupted before this test)\n"
+	  "end interrupted\n" },
+	{ "nor is a module at fault that ctrl-C kept from being collected",
+	  { "H/p", "I",
+	    "{\"v\":1,\"t\":\"uncollectable\",\"id\":\"a.py\",\"why\":\"KeyboardInterrupt\"}", "D" },
+	  { .wait_status = 2 << 8, .interrupted = true },
 	  "end interrupted\n" },
 	{ "a long message comes as a file; one that is no file of the drop folder is told",
 	  { "H/p", "Ca b c", START("a"), "M{\"v\":1,\"message\":\"long\"}", FAILED("a", "\"b\"", "m"),
