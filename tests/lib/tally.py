@@ -5,7 +5,7 @@ A test that speaks TAP counts by its lines, any other as one. What failed and wh
 skipped, with its reason, is printed; the last line is `N passed, N failed, N skipped`.
 A skip without a reason is a failure. Exit status 1 when anything failed or nothing ran.
 
-Usage: tally.py NAME=TESTLOG_JSON...
+Usage: tally.py BUILD/meson-logs/TESTLOG_JSON...
 """
 
 import json
@@ -46,8 +46,8 @@ def rows_of(entry):
 
 def main(logs):
     counts = {"passed": 0, "failed": 0, "skipped": 0}
-    for log in logs:
-        build, _, path = log.partition("=")
+    for path in logs:
+        build = path.split("/")[0]
         with open(path, encoding="utf-8") as lines:
             for entry in map(json.loads, lines):
                 for verdict, name, reason in rows_of(entry):

@@ -34,7 +34,7 @@ def main():
             for result, stdout in entries:
                 print(json.dumps({"name": "t", "stdout": stdout, "result": result}), file=log)
             log.flush()
-            ran = subprocess.run([TALLY, "b=" + log.name], stdout=subprocess.PIPE, text=True)
+            ran = subprocess.run([TALLY, log.name], stdout=subprocess.PIPE, text=True)
         ok = ran.returncode == status and ran.stdout.splitlines()[-1] == last_line
         failed += not ok
         print("%sok %d - %r is %s" % ("" if ok else "not ", number, str(entries).replace("#", "-"), last_line))
