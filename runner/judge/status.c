@@ -35,7 +35,8 @@ static bool holds(struct verdict *v, bool it_does, int status)
 static int judge(const struct status_facts *f, struct verdict *v)
 {
 	struct strv *why = &v->reasons;
-	bool cut_short = f->interrupted || f->timed_out || f->unfinished || f->protocol_broken;
+	bool cut_short =
+		f->interrupted || f->timed_out || f->unfinished || f->protocol_broken || f->died;
 	int r = 0;
 	if (holds(v, f->interrupted, STATUS_INTERRUPTED))
 		r = strv_add(why, "interrupted");
@@ -53,6 +54,8 @@ static int judge(const struct status_facts *f, struct verdict *v)
 		r = strv_add(why, "the tracker asked for could not be used");
 	if (!r && holds(v, f->protocol_broken, STATUS_INCOMPLETE))
 		r = strv_add(why, "the adapter broke the protocol");
+	if (!r && holds(v, f->died, STATUS_INCOMPLETE))
+		r = strv_add(why, "the test process ended before its session did");
 	if (!r && holds(v, f->unfinished, STATUS_INCOMPLETE))
 		r = strv_add(why, "the run did not come to its end");
 	if (!r && holds(v, f->absent, STATUS_INCOMPLETE))

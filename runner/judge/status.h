@@ -18,6 +18,7 @@ struct status_facts {
 	size_t failed;
 	size_t absent;
 	bool protocol_broken;
+	bool died;         /* the test process ended in its session, and in no test */
 	bool tracker_lost; /* --tracker=fanotify, and it had to be scan */
 	bool unfinished;   /* the ledger has no end: the run was killed */
 	char reduced[256]; /* parts of the isolation that are missing and were not accepted */

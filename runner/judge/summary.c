@@ -227,12 +227,17 @@ static int read_refused(struct summary *s, const cJSON *line, struct err *e)
 {
 	const char *why = json_text(line, "why");
 	cleanup_free char *during = NULL;
-	if (json_get_name(line, "during", &during) ||
-	    strv_addf(&s->notes, "a packet of process %d was refused: %s%s%s",
-		      (int)json_number(line, "pid", 0), why ? why : "", during ? ", during " : "",
-		      during ? during : ""))
+	cleanup_free char *note = NULL;
+	if (json_get_name(line, "during", &during))
 		return no_memory(e);
-	return 0;
+	if (asprintf(&note, "a packet of process %d was refused: %s%s%s",
+		     (int)json_number(line, "pid", 0), why ? why : "", during ? ", during " : "",
+		     during ? during : "") < 0) {
+		note = NULL;
+		return no_memory(e);
+	}
+	/* A flood is one line: how many there were, the ledger's end says. */
+	return strv_has(&s->notes, note) ? 0 : strv_add(&s->notes, note) ? no_memory(e) : 0;
 }
 
 static int read_survivors(struct summary *s, const cJSON *line, struct err *e)
@@ -296,9 +301,13 @@ static int read_end(struct summary *s, const cJSON *line, struct err *e)
 	s->facts.interrupted |= text_eq(outcome, "interrupted");
 	s->facts.timed_out |= text_eq(outcome, "timeout");
 	s->facts.protocol_broken |= text_eq(outcome, "protocol");
+	s->facts.died |= text_eq(outcome, "crashed");
 	const cJSON *config = cJSON_GetObjectItemCaseSensitive(s->about, "config");
 	s->facts.tracker_lost |= text_eq(json_text(config, "tracker"), "fanotify") &&
 				 !text_eq(json_text(line, "tracker"), "fanotify");
+	double refused = json_number(line, "refused", 0);
+	if (refused > 1 && strv_addf(&s->notes, "%.0f packets were refused in all", refused))
+		return no_memory(e);
 	if (!s->facts.command)
 		s->facts.command = (int)json_number(line, "exit", 0);
 	int r = read_survivors(s, line, e);
@@ -374,6 +383,7 @@ static int judge(struct summary *s)
 	f->tests = s->tests_len - s->outcomes[OUTCOME_ABSENT];
 	f->failed = s->failures_len;
 	f->absent = s->outcomes[OUTCOME_ABSENT];
+	f->died &= !s->outcomes[OUTCOME_CRASHED]; /* else a test is named */
 	f->unfinished = s->ends_len == 0;
 	return status_judge(f, &s->verdict);
 }

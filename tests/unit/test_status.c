@@ -31,6 +31,7 @@ static const struct {
 	{ { .absent = 2, .protocol_broken = true, .command = 2 },
 	  3,
 	  "the adapter broke the protocol; 2 tests did not run" },
+	{ { .died = true, .command = 1 }, 3, "the test process ended before its session did" },
 	{ { .tests = 1, .unfinished = true }, 3, "the run did not come to its end" },
 	{ { .tests = 1, .absent = 1, .failed = 1, .timed_out = true, .command = 143 },
 	  124,
