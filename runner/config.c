@@ -49,13 +49,13 @@ struct setting {
 	const char *key; /* in fumehood.json, with dots; NULL: the command line alone */
 	const char *arg; /* what the help calls the value; NULL: none */
 	const char *help;
-	enum kind kind;
 	size_t at; /* of the member */
 	const char *const *names;
 	size_t names_len;
-	char letter;
-	bool unless;       /* KIND_BOOL: on by default, so that the help shows --no-FLAG */
 	const char *group; /* heading above this row and those that follow */
+	enum kind kind;
+	char letter;
+	bool unless; /* KIND_BOOL: on by default, so that the help shows --no-FLAG */
 };
 #define A(suffix, member) .kind = KIND_##suffix, .at = offsetof(struct config, member)
 #define AMONG(array)      .names = (array), .names_len = countof(array)
@@ -253,7 +253,7 @@ static int set_places(struct config *c, const struct setting *s, const char *tex
 			to = stpcpy(stpcpy(to, to > kept || text[0] == '/' ? "/" : ""), part);
 	}
 	if (to == kept && *text)
-		strcpy(kept, text[0] == '/' ? "/" : "."); // NOLINT(*-strcpy)
+		memcpy(kept, text[0] == '/' ? "/" : ".", 2);
 	return set_list(c, s, kept, place, e);
 }
 

@@ -100,6 +100,7 @@ static int make_run_folder(const char *out, const char *project, const char *hom
 
 static int open_run_folder(const char *path, struct ledger *l, struct err *e)
 {
+	assert(path);
 	l->dir = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	if (l->dir < 0)
 		return err_sys(e, "open %s", path);

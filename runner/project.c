@@ -1,5 +1,6 @@
 #include "runner/project.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -60,6 +61,7 @@ static bool is_there(const char *dir, const char *name)
 static int nearest_with(const char *dir, const char *name, char **ret, struct err *e)
 {
 	*ret = NULL;
+	assert(dir);
 	cleanup_free char *at = strdup(dir);
 	if (!at)
 		return no_memory(e);
@@ -193,6 +195,7 @@ static int real_dir(const char *path, char **ret, struct err *e)
 /* Which folder it is; `top`: of the git checkout, or NULL. */
 static int choose(struct project *p, const char *asked, const char *top, struct err *e)
 {
+	assert(!asked || p->path);
 	if (asked && path_below(p->cwd, p->path))
 		return 0;
 	if (asked) {

@@ -73,7 +73,8 @@ int suite_add(struct suite *s, const char *id)
 	s->ran[number] = false;
 	int r = strv_add(&s->ids, full);
 	if (!r)
-		r = map_put(&s->number, full, (void *)(intptr_t)(number + 1));
+		r = map_put(&s->number, full,
+			    (void *)(intptr_t)(number + 1)); // NOLINT(performance-no-int-to-ptr)
 	return r ? r : number;
 }
 

@@ -94,7 +94,8 @@ static void test_spec(const struct folder *f)
 		       s->scratch_bytes == 64 << 20 && s->scratch_inodes == 16384,
 	       "settings become the spec");
 	tap_ok(text_eq(s->project, folder_path(f, "project")) && text_eq(s->cwd, s->project) &&
-		       text_eq(s->home, folder_path(f, "home")) && text_eq(s->argv[2], "frame"),
+		       text_eq(s->home, folder_path(f, "home")) && s->argv &&
+		       text_eq(s->argv[2], "frame"),
 	       "without a command it is the adapter's");
 	tap_ok(s->files_len == 1 && text_eq(s->files[0].name, "adapter/plug.py") &&
 		       s->files[0].len == 5,

@@ -84,7 +84,7 @@ static void connect_to(const struct stage *s, int *ret)
 static void put(int dir, const char *path, const char *text)
 {
 	int fd = openat(dir, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	assert(fd >= 0);
+	assert(fd >= 0 && text);
 	int r = fd_write_full(fd, text, strlen(text));
 	assert(!r);
 	close(fd);

@@ -58,16 +58,12 @@ struct puppet {
 
 static void puppet_do(char what)
 {
-	static int held = -1;
 	static const char bytes[1000];
-	int fd = held;
-	if (what == 'h') /* hold the file open for writing */
-		held = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	if (what == 'w') { /* write it and close it again */
-		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-		(void)!write(fd, bytes, sizeof(bytes));
-		close(fd);
-	}
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (what == 'h') /* hold the file open for writing, until the end */
+		return;
+	(void)!write(fd, bytes, sizeof(bytes)); /* 'w': write it and close it again */
+	close(fd);
 }
 
 static struct puppet puppet_new(void)
