@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "probe/sensors/file_state.h"
-#include "probe/sensors/roll.h"
 #include "probe/sensors/sensors.h"
 #include "probe/sensors/writers.h"
 #include "probe/tracker/tracker.h"
@@ -75,12 +74,17 @@ struct files {
 	bool learned; /* looked at least once */
 	uint64_t looks;
 	bool full;
-	bool scan;           /* this look walks all places */
-	bool events;         /* there were some */
-	bool overlay_events; /* about what lies in an overlay */
-	bool writers;        /* some process can write without an event */
-	struct roll processes;
+	bool scan;   /* this look walks all places */
+	bool events; /* there were some */
 	unsigned int opens;
+
+	/* of others, who can write without an event */
+	bool mapped;
+	uint64_t *held; /* inode numbers of what they have open to write to */
+	size_t held_len;
+	size_t held_cap;
+	struct writers writers;
+
 	const char *blind;
 	int64_t now_ns;
 	struct sink *sink;
@@ -149,18 +153,10 @@ static int count_open(struct files *f, struct err *e)
 	return tracker_fanotify.pump(f->watch, e);
 }
 
-static void note_event(struct files *f, const struct entry *entry)
-{
-	const struct entry *top = place_of(entry);
-	f->events = true;
-	f->overlay_events |= top && top->place->base >= 0;
-}
-
 /* What is there has to be read again; `told` by an event. */
 static int mark(struct files *f, struct entry *entry, bool told)
 {
-	if (told)
-		note_event(f, entry);
+	f->events |= told;
 	entry->told |= told;
 	entry->reread = true;
 	return enqueue(f, entry);
@@ -193,7 +189,7 @@ static int on_open(void *with, uint64_t ino)
 	int r = 0;
 	struct tree_node *node = tree_by_ino(&f->tree, ino);
 	for (; !r && node; node = tree_same_ino(node)) {
-		note_event(f, (struct entry *)node);
+		f->events = true;
 		r = name_entry(f, (struct entry *)node);
 		if (!r)
 			r = sink_met(f->sink, f->id.at);
@@ -251,38 +247,78 @@ static const struct vantage_place *place_at(const struct files *f, const char *p
 	return found;
 }
 
+static int hold(struct files *f, uint64_t ino)
+{
+	if (f->held_len == f->held_cap) {
+		size_t cap = f->held_cap ? f->held_cap * 2 : 16;
+		uint64_t *at = reallocarray(f->held, cap, sizeof(*at));
+		if (!at)
+			return -ENOMEM;
+		f->held = at;
+		f->held_cap = cap;
+	}
+	f->held[f->held_len++] = ino;
+	return 0;
+}
+
 static int on_writer(void *with, const char *path, bool mapped)
 {
 	struct files *f = with;
 	const struct vantage_place *place = place_at(f, path);
-	if (!place || (!mapped && place->base < 0))
+	if (!place)
 		return 0;
-	f->writers = true;
 	buf_clear(&f->path);
 	int r = buf_printf(&f->path, "%s/%s", place->dir, path + strlen(place->path));
-	struct entry *entry = r ? NULL : (struct entry *)tree_find_path(&f->tree, f->path.at);
-	if (!entry)
+	const struct tree_node *node = r ? NULL : tree_find_path(&f->tree, f->path.at);
+	f->mapped |= mapped;
+	if (!node) /* it is gone */
 		return r;
-	/* Whatever a descriptor wrote moved a time. */
-	return mapped ? mark_ino(f, entry->node.ino, false) : enqueue(f, entry);
+	return mapped ? mark_ino(f, node->ino, false) : hold(f, node->ino);
 }
 
-/* Asked only when something was opened since nobody could write without an event. */
-static int gather_writers(struct files *f, struct err *e)
+/* What a descriptor wrote without an event moved a time. */
+static int suspect_held(struct files *f)
 {
-	if (f->v->proc < 0 || (!f->events && !f->writers && !f->scan))
-		return 0;
-	struct writers ask = { .processes = &f->processes,
-			       .proc = f->v->proc,
-			       .descriptors = f->watch && (f->overlay_events || f->writers),
-			       .each = on_writer,
-			       .with = f };
-	f->writers = false;
-	int r = writers_ask(&ask, e);
+	int r = 0;
+	for (size_t i = 0; i < f->held_len; i++) {
+		struct tree_node *node = tree_by_ino(&f->tree, f->held[i]);
+		for (; !r && node; node = tree_same_ino(node))
+			r = enqueue(f, (struct entry *)node);
+	}
+	return r;
+}
+
+static int ask_writers(struct files *f, bool descriptors, struct err *e)
+{
+	const struct writers_tell tell = { .each = on_writer, .with = f };
+	int proc = f->v->proc;
+	int r = 0;
+	if (descriptors) {
+		f->held_len = 0;
+		r = writers_descriptors(&f->writers, proc, &tell, e);
+	}
+	f->mapped = false;
+	if (!r)
+		r = writers_maps(&f->writers, proc, &tell, e);
 	if (r != -ENOTTY)
 		return r;
 	f->blind = "stores through shared mappings, until the last look (kernel before 6.11)";
 	return 0;
+}
+
+/* Nobody begins to hold a file but by opening it, and nobody lets go without an event: without one
+ * those that were held still are, and only these can have been mapped meanwhile. */
+static int gather_writers(struct files *f, struct err *e)
+{
+	bool anew = f->events || f->scan;
+	if (f->v->proc < 0 || (!anew && !f->mapped && !f->held_len))
+		return 0;
+	int r = writers_list(&f->writers, f->v->proc, e);
+	if (r)
+		return r;
+	/* A scan sees all times, and needs no descriptors. */
+	r = ask_writers(f, anew && f->watch && writers_moved(&f->writers, f->v->proc), e);
+	return r ? r : suspect_held(f);
 }
 
 /* What a tracker says may be without words when there was no memory for them. */
@@ -314,9 +350,7 @@ static int gather_events(struct files *f, struct err *e)
 static int gather(struct files *f, struct err *e)
 {
 	int r = gather_events(f, e);
-	if (r > 0)
-		r = scan_places(f, e);
-	return r ? r : gather_writers(f, e);
+	return r > 0 ? scan_places(f, e) : r;
 }
 
 /* ---- settling ---- */
@@ -587,6 +621,16 @@ static int settle_all(struct files *f, struct err *e)
 
 /* ---- the row ---- */
 
+static int look(struct files *f, struct err *e)
+{
+	int r = gather(f, e);
+	if (!r)
+		r = settle_all(f, e);
+	if (!r) /* now that what they may write to is known */
+		r = gather_writers(f, e);
+	return r ? r : settle_all(f, e);
+}
+
 static int files_look(void *memory, const struct vantage *v, bool full, struct sink *sink,
 		      struct err *e)
 {
@@ -596,17 +640,16 @@ static int files_look(void *memory, const struct vantage *v, bool full, struct s
 	f->sink = sink;
 	f->full = full;
 	f->scan = false;
-	f->events = f->overlay_events = false;
+	f->events = false;
 	f->looks++;
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	f->now_ns = to_ns(now);
-	int r = gather(f, e);
-	if (!r)
-		r = settle_all(f, e);
-	f->learned |= !r;
-	if (!r)
-		r = sink_how(sink, f->watch ? tracker_fanotify.name : tracker_scan.name,
-			     f->why_scan[0] ? f->why_scan : NULL);
+	int r = look(f, e);
+	if (r)
+		return r;
+	f->learned = true;
+	r = sink_how(sink, f->watch ? tracker_fanotify.name : tracker_scan.name,
+		     f->why_scan[0] ? f->why_scan : NULL);
 	return r ? r : sink_blind(sink, f->blind);
 }
 
@@ -619,7 +662,8 @@ static void files_close(void *memory)
 		tracker_scan.close(f->scanner);
 	tree_done(&f->tree);
 	free(f->queue);
-	roll_done(&f->processes, NULL);
+	free(f->held);
+	writers_done(&f->writers);
 	buf_done(&f->path);
 	buf_done(&f->id);
 	free(f);

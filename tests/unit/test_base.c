@@ -1,5 +1,7 @@
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "sandbox/base/buf.h"
 #include "sandbox/base/cleanup.h"
@@ -135,6 +137,37 @@ static void test_digest(void)
 	       "the digest is XXH3-128");
 }
 
+/* Of a file of that length, with text at `at` and holes or zeros around it. */
+static struct digest digest_of(off_t len, off_t at, const char *text, bool zeros)
+{
+	static const char nothing[1 << 16];
+	cleanup_close int fd = memfd_create("file", MFD_CLOEXEC);
+	struct digest digest;
+	uint64_t seen = 0;
+	bool made = fd >= 0;
+	for (off_t done = 0; made && zeros && done < len; done += (off_t)sizeof(nothing))
+		made = pwrite(fd, nothing, sizeof(nothing), done) > 0;
+	made = made && ftruncate(fd, len) == 0 && pwrite(fd, text, strlen(text), at) > 0;
+	if (!made || digest_file(fd, &digest, &seen, NULL) || seen != (uint64_t)len)
+		return DIGEST_NULL;
+	return digest;
+}
+
+static void test_digest_file(void)
+{
+	const off_t mib = 1 << 20;
+	struct digest hole = digest_of(3 * mib, 2 * mib, "x", false);
+	tap_ok(digest_eq(hole, digest_of(3 * mib, 2 * mib, "x", true)), "a hole is as good as zeros");
+	tap_ok(!digest_eq(hole, digest_of(3 * mib + 1, 2 * mib, "x", false)), "its length counts");
+	tap_ok(!digest_eq(hole, digest_of(3 * mib, 2 * mib + 1, "x", false)), "so does the place");
+	tap_ok(!digest_eq(hole, digest_of(3 * mib, mib, "x", false)), "of whole chunks, too");
+	tap_ok(!digest_eq(hole, digest_of(3 * mib, 2 * mib, "y", false)), "and the content");
+	tap_ok(digest_eq(digest_of(3, 0, "abc", false), digest_bytes("abc", 3)),
+	       "a small file is its bytes");
+	tap_ok(!digest_eq(digest_of(mib << 20, 0, "x", false), DIGEST_NULL),
+	       "a terabyte of hole is read at once");
+}
+
 static void test_text(void)
 {
 	tap_ok(path_below("/a/b", "/a") && path_below("/a", "/a") && !path_below("/ab", "/a") &&
@@ -161,6 +194,7 @@ int main(void)
 	test_json_keys();
 	test_map();
 	test_digest();
+	test_digest_file();
 	test_text();
 	return tap_done();
 }
