@@ -125,7 +125,11 @@ void progress_see(struct progress *p, const cJSON *line)
 		p->failed += outcome_failed(outcome_find(json_text(line, "outcome")));
 		p->leaking += leaks(line);
 	}
-	progress_tick(p);
+	bool last = p->done && p->done == p->tests.len;
+	if (last && p->terminal.live)
+		draw(p); /* whoever watched sees it end, however quick it was */
+	else
+		progress_tick(p);
 }
 
 void progress_hide(struct progress *p)

@@ -114,6 +114,13 @@ static const struct {
 	  70,
 	  { { 100, NULL } },
 	  "\r[....................] collecting  0:00\033[K\r\033[K" },
+	{ "the last test is shown, however quick it was",
+	  true,
+	  false,
+	  70,
+	  { { 10, ORDER }, { 20, LEAKED(0) }, { 30, LEAKED(1) }, { 40, FAILED(2) } },
+	  "\r[####################] 3/3  1 failed  2 leaking  0:00\033[K"
+	  "\r\033[K" },
 	{ "lines",
 	  false,
 	  false,
