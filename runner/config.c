@@ -1,6 +1,5 @@
 #include "runner/config.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -8,329 +7,26 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "probe/adapter.h"
-#include "runner/quantity.h"
+#include "runner/settings.h"
 #include "sandbox/base/cleanup.h"
-#include "sandbox/base/digest.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/base/json.h"
-#include "sandbox/cell.h"
 
-#define CONFIG_VERSION  1
-#define CONFIG_LEN_MAX  (1 << 20) /* bytes of a fumehood.json */
-#define CONFIG_LIST_MAX 1024      /* entries of one list */
-
-static const char *const domain_names[] = { "files",       "env",       "process",
-					    "descriptors", "processes", "threads" };
-static const char *const network_names[] = { "none", "host" };
-static const char *const tracker_names[] = { "auto", "fanotify", "scan" };
-static const char *const caps_names[] = { "needed", "none" };
-static const char *const color_names[] = { "auto", "always", "never" };
-static const char *const fail_on_names[] = { "leak" };
-
-enum kind {
-	KIND_BOOL,
-	KIND_CHOICE,   /* one of names: its index */
-	KIND_DURATION, /* milliseconds */
-	KIND_SIZE,     /* bytes */
-	KIND_TEXT,
-	KIND_ADAPTER,
-	KIND_PLACES,    /* below the project, or absolute */
-	KIND_WORDS,     /* some of names */
-	KIND_PATHS,     /* relative ones count from where they are written */
-	KIND_NAMES,     /* of variables */
-	KIND_VARIABLES, /* NAME=VALUE */
-	KIND_N,
-};
-
-struct setting {
-	const char *flag;
-	const char *key; /* in fumehood.json, with dots; NULL: the command line alone */
-	const char *arg; /* what the help calls the value; NULL: none */
-	const char *help;
-	size_t at; /* of the member */
-	const char *const *names;
-	size_t names_len;
-	const char *group; /* heading above this row and those that follow */
-	enum kind kind;
-	char letter;
-	bool unless; /* KIND_BOOL: on by default, so that the help shows --no-FLAG */
-};
-#define A(suffix, member) .kind = KIND_##suffix, .at = offsetof(struct config, member)
-#define AMONG(array)      .names = (array), .names_len = countof(array)
-
-static const struct setting settings[] = {
-	{ "network", "network", "none|host",
-	  "what the suite reaches; none: a loopback of its own (default)", A(CHOICE, network),
-	  AMONG(network_names), .group = "The cell" },
-	{ "env", "env.set", "NAME=VALUE", "set a variable", A(VARIABLES, env) },
-	{ "pass-env", "env.pass", "NAME", "pass a variable of yours on", A(NAMES, pass) },
-	{ "expose", "expose", "PATH", "show a file or folder below your home, read-only",
-	  A(PATHS, expose) },
-	{ "state-dir", "state_dirs", "DIR", "where the suite may leave things",
-	  A(PLACES, state_dirs) },
-	{ "timeout", "timeout", "TIME", "stop the command after 90s, 20m, 2h (default 0: never)",
-	  A(DURATION, timeout_ms) },
-	{ "grace", "grace", "TIME", "between asking it to stop and killing it (default 5s)",
-	  A(DURATION, grace_ms) },
-	{ "scratch-size", "scratch_size", "SIZE",
-	  "limit of all it writes: 64M, 2G (default 0: half of the memory)", A(SIZE, scratch_bytes) },
-	{ "allow-nested", "allow_nested", NULL, "let the suite make namespaces of its own",
-	  A(BOOL, allow_nested) },
-	{ "caps", "caps", "needed|none", "root in somebody else's project: what writing there needs",
-	  A(CHOICE, caps), AMONG(caps_names) },
-	{ "accept-reduced", "accept_reduced", "LIST", "parts of the isolation that may be missing",
-	  A(WORDS, accept_reduced), AMONG(isolation_names) },
-	{ "project", NULL, "DIR", "the project; the command runs there when called from elsewhere",
-	  A(TEXT, project_asked) },
-
-	{ "adapter", "adapter", "NAME", "the framework (default: found by its files)",
-	  A(ADAPTER, adapter), .group = "What is looked at" },
-	{ "tracker", "tracker", "fanotify|scan",
-	  "how changed files are found (default auto: the best the kernel has)", A(CHOICE, tracker),
-	  AMONG(tracker_names) },
-	{ "without", "without", "LIST", "domains that are not looked at", A(WORDS, without),
-	  AMONG(domain_names) },
-	{ "canary", "canary", NULL, "put no canary folders into tmp, home and cache",
-	  A(BOOL, canary), .unless = true },
-
-	{ "fail-on", "fail_on", "leak", "leaks fail the run, too (exit status 1)",
-	  A(WORDS, fail_on), AMONG(fail_on_names), .group = "The exit status" },
-	{ "exit-zero", "exit_zero", NULL, "0 whatever is found", A(BOOL, exit_zero) },
-	{ "bisect-exit", "bisect_exit", NULL, "statuses that git bisect run understands",
-	  A(BOOL, bisect_exit) },
-
-	{ "show-values", "show_values", NULL, "values of variables, not only length and digest",
-	  A(BOOL, show_values), .group = "What is told" },
-	{ "out", NULL, "DIR", "the run folder (default: a new one below ~/.local/state/fumehood)",
-	  A(TEXT, out) },
-	{ "echo", NULL, NULL, "show the suite's output as it comes", A(BOOL, echo) },
-	{ "json", NULL, NULL, "the summary as JSON", A(BOOL, json) },
-	{ "quiet", NULL, NULL, "the verdict alone, and no progress", A(BOOL, quiet), .letter = 'q' },
-	{ "verbose", NULL, NULL, "lists in full, and more about each entry", A(BOOL, verbose),
-	  .letter = 'v' },
-	{ "color", NULL, "auto|always|never", "auto: on a terminal, unless NO_COLOR is set",
-	  A(CHOICE, color), AMONG(color_names) },
-};
-
-/* Where a value is written, for what counts from there. */
-struct place {
-	const char *base; /* folder of relative paths */
-};
-
-static void *member(struct config *c, const struct setting *s)
-{
-	return (char *)c + s->at;
-}
-
-static int not_among(const char *text, const char *const *names, size_t n, struct err *e)
-{
-	char all[256] = "";
-	size_t len = 0;
-	for (size_t i = 0; i < n && len < sizeof(all); i++)
-		len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s", i ? ", " : "",
-					names[i]);
-	int r = err_set(e, EINVAL, "\"%s\" is not among %s", text, all);
-	const char *near = text_nearest(text, names, n);
-	return near ? err_hint(e, "did you mean %s?", near) : r;
-}
-
-static int set_bool(struct config *c, const struct setting *s, const char *text,
-		    const struct place *place, struct err *e)
-{
-	(void)place;
-	(void)e;
-	*(bool *)member(c, s) = text_eq(text, "true");
-	return 0;
-}
-
-static int set_choice(struct config *c, const struct setting *s, const char *text,
-		      const struct place *place, struct err *e)
-{
-	(void)place;
-	for (size_t i = 0; i < s->names_len; i++) {
-		if (!text_eq(text, s->names[i]))
-			continue;
-		*(int *)member(c, s) = (int)i;
-		return 0;
-	}
-	return not_among(text, s->names, s->names_len, e);
-}
-
-static int set_duration(struct config *c, const struct setting *s, const char *text,
-			const struct place *place, struct err *e)
-{
-	(void)place;
-	return duration_parse(text, member(c, s), e);
-}
-
-static int set_size(struct config *c, const struct setting *s, const char *text,
-		    const struct place *place, struct err *e)
-{
-	(void)place;
-	return size_parse(text, member(c, s), e);
-}
-
-static int no_memory(struct err *e)
-{
-	return err_set(e, ENOMEM, "no memory");
-}
-
-static int set_text(struct config *c, const struct setting *s, const char *text,
-		    const struct place *place, struct err *e)
-{
-	(void)place;
-	if (!text[0])
-		return err_set(e, EINVAL, "the value is empty");
-	char **to = member(c, s);
-	free(*to);
-	*to = strdup(text);
-	return *to ? 0 : no_memory(e);
-}
-
-static int set_adapter(struct config *c, const struct setting *s, const char *text,
-		       const struct place *place, struct err *e)
-{
-	(void)s;
-	(void)place;
-	const char *names[16];
-	size_t n = 0;
-	for (; adapters[n]; n++) {
-		assert(n < countof(names));
-		names[n] = adapters[n]->name;
-	}
-	c->adapter = adapter_find(text);
-	return c->adapter ? 0 : not_among(text, names, n, e);
-}
-
-static int set_list(struct config *c, const struct setting *s, const char *text,
-		    const struct place *place, struct err *e)
-{
-	(void)place;
-	struct strv *list = member(c, s);
-	if (!text[0])
-		return err_set(e, EINVAL, "an entry is empty");
-	if (list->len == CONFIG_LIST_MAX)
-		return err_set(e, E2BIG, "there are over %d entries", CONFIG_LIST_MAX);
-	return strv_add(list, text) ? no_memory(e) : 0;
-}
-
-static int set_words(struct config *c, const struct setting *s, const char *text,
-		     const struct place *place, struct err *e)
-{
-	cleanup_free char *words = strdup(text);
-	if (!words)
-		return no_memory(e);
-	int r = 0;
-	char *rest = words;
-	for (char *word; !r && (word = strsep(&rest, ","));) {
-		bool known = false;
-		for (size_t i = 0; i < s->names_len && !known; i++)
-			known = text_eq(word, s->names[i]);
-		if (!known)
-			return not_among(word, s->names, s->names_len, e);
-		if (!strv_has(member(c, s), word))
-			r = set_list(c, s, word, place, e);
-	}
-	return r;
-}
-
-/* As they stand, without what means nothing: "./var/" is "var". */
-static int set_places(struct config *c, const struct setting *s, const char *text,
-		      const struct place *place, struct err *e)
-{
-	cleanup_free char *kept = calloc(1, strlen(text) + 2);
-	cleanup_free char *rest_of = strdup(text);
-	if (!kept || !rest_of)
-		return no_memory(e);
-	char *to = kept;
-	char *rest = rest_of;
-	for (char *part; (part = strsep(&rest, "/"));) {
-		if (text_eq(part, ".."))
-			return err_set(e, EINVAL, "\"%s\" goes up: write an absolute path", text);
-		if (*part && !text_eq(part, "."))
-			to = stpcpy(stpcpy(to, to > kept || text[0] == '/' ? "/" : ""), part);
-	}
-	if (to == kept && *text)
-		memcpy(kept, text[0] == '/' ? "/" : ".", 2);
-	return set_list(c, s, kept, place, e);
-}
-
-static int set_paths(struct config *c, const struct setting *s, const char *text,
-		     const struct place *place, struct err *e)
-{
-	cleanup_free char *path = NULL;
-	int len;
-	if (text_starts(text, "~/") && c->home)
-		len = asprintf(&path, "%s%s", c->home, text + 1);
-	else if (text[0] == '/' || !text[0])
-		len = asprintf(&path, "%s", text);
-	else
-		len = asprintf(&path, "%s/%s", place->base, text);
-	return len < 0 ? no_memory(e) : set_list(c, s, path, place, e);
-}
-
-static int set_names(struct config *c, const struct setting *s, const char *text,
-		     const struct place *place, struct err *e)
-{
-	if (strchr(text, '='))
-		return err_set(e, EINVAL, "\"%s\" is no name of a variable", text);
-	return set_list(c, s, text, place, e);
-}
-
-static int set_variables(struct config *c, const struct setting *s, const char *text,
-			 const struct place *place, struct err *e)
-{
-	const char *equals = strchr(text, '=');
-	if (!equals || equals == text) /* what stands there may be a secret: it is not told */
-		return err_set(e, EINVAL, "a variable is written NAME=VALUE");
-	struct strv *list = member(c, s);
-	for (size_t i = 0; i < list->len; i++) {
-		if (strncmp(list->at[i], text, (size_t)(equals - text) + 1) != 0)
-			continue;
-		char *fresh = strdup(text);
-		if (!fresh)
-			return no_memory(e);
-		free(list->at[i]);
-		list->at[i] = fresh;
-		return 0;
-	}
-	return set_list(c, s, text, place, e);
-}
-
-enum shape { SHAPE_BOOL, SHAPE_TEXT, SHAPE_LIST, SHAPE_OBJECT };
-
-static const struct {
-	int (*set)(struct config *c, const struct setting *s, const char *text,
-		   const struct place *place, struct err *e);
-	enum shape shape; /* in JSON */
-	const char *must_be;
-} kinds[KIND_N] = {
-	[KIND_BOOL] = { set_bool, SHAPE_BOOL, "true or false" },
-	[KIND_CHOICE] = { set_choice, SHAPE_TEXT, "a text" },
-	[KIND_DURATION] = { set_duration, SHAPE_TEXT, "a text such as \"90s\"" },
-	[KIND_SIZE] = { set_size, SHAPE_TEXT, "a text such as \"64M\"" },
-	[KIND_TEXT] = { set_text, SHAPE_TEXT, "a text" },
-	[KIND_ADAPTER] = { set_adapter, SHAPE_TEXT, "a text" },
-	[KIND_PLACES] = { set_places, SHAPE_LIST, "a list of texts" },
-	[KIND_WORDS] = { set_words, SHAPE_LIST, "a list of texts" },
-	[KIND_PATHS] = { set_paths, SHAPE_LIST, "a list of texts" },
-	[KIND_NAMES] = { set_names, SHAPE_LIST, "a list of texts" },
-	[KIND_VARIABLES] = { set_variables, SHAPE_OBJECT, "an object of texts" },
-};
+#define CONFIG_VERSION 1
+#define CONFIG_LEN_MAX (1 << 20) /* bytes of a fumehood.json */
 
 /* fumehood.json */
 
 struct file {
 	struct json_source src;
-	struct place place;
+	const char *base; /* its folder */
 };
 
 static int file_value(struct config *c, const struct file *f, const struct setting *s,
 		      const cJSON *item, const char *text, struct err *e)
 {
-	int r = kinds[s->kind].set(c, s, text, &f->place, e);
+	int r = setting_set(c, s, text, f->base, e);
 	if (!r)
 		return 0;
 	struct err why = *e;
@@ -341,16 +37,16 @@ static int file_value(struct config *c, const struct file *f, const struct setti
 static int file_members(struct config *c, const struct file *f, const struct setting *s,
 			const cJSON *item, struct err *e)
 {
-	bool named = kinds[s->kind].shape == SHAPE_OBJECT;
+	bool named = setting_shape(s) == SHAPE_OBJECT;
 	const cJSON *child;
 	cJSON_ArrayForEach(child, item)
 	{
 		cleanup_free char *pair = NULL;
 		if (!cJSON_IsString(child))
 			return json_refuse(&f->src, child, e, "\"%s\" must be %s", s->key,
-					   kinds[s->kind].must_be);
+					   setting_must_be(s));
 		if (named && asprintf(&pair, "%s=%s", child->string, child->valuestring) < 0)
-			return no_memory(e);
+			return err_set(e, ENOMEM, "no memory");
 		int r = file_value(c, f, s, child, named ? pair : child->valuestring, e);
 		if (r)
 			return r;
@@ -361,20 +57,20 @@ static int file_members(struct config *c, const struct file *f, const struct set
 static int file_setting(struct config *c, const struct file *f, const struct setting *s,
 			const cJSON *item, struct err *e)
 {
-	enum shape shape = kinds[s->kind].shape;
+	enum setting_shape shape = setting_shape(s);
 	if (shape == SHAPE_BOOL && cJSON_IsBool(item))
 		return file_value(c, f, s, item, cJSON_IsTrue(item) ? "true" : "false", e);
 	if (shape == SHAPE_TEXT && cJSON_IsString(item))
 		return file_value(c, f, s, item, item->valuestring, e);
 	if (shape == SHAPE_LIST ? cJSON_IsArray(item) : shape == SHAPE_OBJECT && cJSON_IsObject(item))
 		return file_members(c, f, s, item, e);
-	return json_refuse(&f->src, item, e, "\"%s\" must be %s", s->key, kinds[s->kind].must_be);
+	return json_refuse(&f->src, item, e, "\"%s\" must be %s", s->key, setting_must_be(s));
 }
 
 /* The rows whose key begins with prefix, by what follows: up to the next dot. */
 static int keys_below(const char *prefix, struct strv *ret)
 {
-	for (size_t i = 0; i < countof(settings); i++) {
+	for (size_t i = 0; i < settings_len; i++) {
 		if (!settings[i].key || !text_starts(settings[i].key, prefix))
 			continue;
 		const char *rest = settings[i].key + strlen(prefix);
@@ -388,7 +84,7 @@ static int keys_below(const char *prefix, struct strv *ret)
 
 static const struct setting *by_key(const char *key)
 {
-	for (size_t i = 0; i < countof(settings); i++)
+	for (size_t i = 0; i < settings_len; i++)
 		if (text_eq(settings[i].key, key))
 			return &settings[i];
 	return NULL;
@@ -399,7 +95,7 @@ static int file_object(struct config *c, const struct file *f, const cJSON *obje
 {
 	cleanup(strv_done) struct strv known = STRV_NULL;
 	if ((!prefix[0] && strv_add(&known, "version")) || keys_below(prefix, &known))
-		return no_memory(e);
+		return err_set(e, ENOMEM, "no memory");
 	int r = json_known_keys(&f->src, object, (const char *const *)known.at, known.len, e);
 	const cJSON *item;
 	cJSON_ArrayForEach(item, object)
@@ -442,7 +138,7 @@ int config_file(struct config *c, const char *name, const char *text, size_t len
 	int r = json_parse(name, text, len, &tree, e);
 	if (r)
 		return r;
-	struct file f = { { name, text, tree }, { base } };
+	struct file f = { { name, text, tree }, base };
 	if (!cJSON_IsObject(tree))
 		return json_refuse(&f.src, tree, e, "the file must hold an object");
 	r = file_version(&f, e);
@@ -478,10 +174,41 @@ static bool is_flag(const struct setting *s, const char *name, size_t len, bool 
 	return strlen(s->flag) == len && strncmp(s->flag, name, len) == 0;
 }
 
-static int unknown_flag(const char *arg, struct err *e)
+/* The options of one command as they are read. */
+struct arguments {
+	enum config_command command;
+	struct argument at[256];
+	size_t len;
+};
+
+/* The names of a mask of commands: "run, exec". */
+static const char *command_names(unsigned commands, char ret[CONFIG_COMMANDS_LEN])
+{
+	static const char *const names[] = { "run", "exec" };
+	size_t len = 0;
+	ret[0] = '\0';
+	for (size_t i = 0; i < countof(names); i++)
+		if (commands >> i & 1)
+			len += (size_t)snprintf(ret + len, CONFIG_COMMANDS_LEN - len, "%s%s",
+						len ? ", " : "", names[i]);
+	return ret;
+}
+
+static int others_flag(const struct setting *s, const char *as_written, enum config_command command,
+		       struct err *e)
+{
+	char names[CONFIG_COMMANDS_LEN];
+	err_set(e, EINVAL, "%.*s is no option of %s", (int)strcspn(as_written, "="), as_written,
+		command_names(command, names));
+	return err_hint(e, "it is one of: %s", command_names(s->of, names));
+}
+
+static int unknown_flag(const char *arg, enum config_command command, struct err *e)
 {
 	cleanup(strv_done) struct strv flags = STRV_NULL;
-	for (size_t i = 0; i < countof(settings); i++) {
+	for (size_t i = 0; i < settings_len; i++) {
+		if (!setting_is_of(&settings[i], command))
+			continue;
 		strv_addf(&flags, "--%s", settings[i].flag);
 		if (settings[i].kind == KIND_BOOL)
 			strv_addf(&flags, "--no-%s", settings[i].flag);
@@ -495,16 +222,19 @@ static int unknown_flag(const char *arg, struct err *e)
 }
 
 /* Reads --NAME, --NAME=VALUE or --NAME VALUE at argv[*at]. */
-static int long_flag(int argc, const char *const *argv, int *at, struct argument *ret, struct err *e)
+static int long_flag(enum config_command command, int argc, const char *const *argv, int *at,
+		     struct argument *ret, struct err *e)
 {
 	const char *arg = argv[*at];
 	const char *name = arg + 2;
 	size_t len = strcspn(name, "=");
-	for (size_t i = 0; i < countof(settings); i++) {
+	for (size_t i = 0; i < settings_len; i++) {
 		const struct setting *s = &settings[i];
 		bool on;
 		if (!is_flag(s, name, len, &on))
 			continue;
+		if (!setting_is_of(s, command))
+			return others_flag(s, arg, command, e);
 		*ret = (struct argument){ s, arg, on ? "true" : "false" };
 		if (s->kind == KIND_BOOL)
 			return name[len] ? err_set(e, EINVAL, "--%s takes no value", s->flag) : 0;
@@ -516,21 +246,16 @@ static int long_flag(int argc, const char *const *argv, int *at, struct argument
 			return err_set(e, EINVAL, "--%s needs a value: %s", s->flag, s->arg);
 		return 0;
 	}
-	return unknown_flag(arg, e);
+	return unknown_flag(arg, command, e);
 }
 
 static const struct setting *by_letter(char letter)
 {
-	for (size_t i = 0; i < countof(settings); i++)
+	for (size_t i = 0; i < settings_len; i++)
 		if (settings[i].letter == letter)
 			return &settings[i];
 	return NULL;
 }
-
-struct arguments {
-	struct argument at[256];
-	size_t len;
-};
 
 static int add_argument(struct arguments *args, const struct argument *arg, struct err *e)
 {
@@ -547,6 +272,8 @@ static int short_flags(struct arguments *args, const char *letters, struct err *
 		const struct setting *s = by_letter(*letter);
 		if (!s)
 			return err_set(e, EINVAL, "there is no option -%c", *letter);
+		if (!setting_is_of(s, args->command))
+			return others_flag(s, (char[]){ '-', *letter, '\0' }, args->command, e);
 		r = add_argument(args, &(struct argument){ s, s->flag, "true" }, e);
 	}
 	return r;
@@ -560,7 +287,7 @@ static int read_arguments(struct config *c, struct arguments *args, int argc,
 	for (; i < argc && !r && !text_eq(argv[i], "--"); i++) {
 		struct argument arg;
 		if (text_starts(argv[i], "--")) {
-			r = long_flag(argc, argv, &i, &arg, e);
+			r = long_flag(args->command, argc, argv, &i, &arg, e);
 			r = r ? r : add_argument(args, &arg, e);
 		} else if (argv[i][0] == '-' && argv[i][1]) {
 			r = short_flags(args, argv[i] + 1, e);
@@ -576,10 +303,9 @@ static int read_arguments(struct config *c, struct arguments *args, int argc,
 
 static int apply(struct config *c, const struct arguments *args, const char *cwd, struct err *e)
 {
-	struct place place = { cwd };
 	for (size_t i = 0; i < args->len; i++) {
 		const struct argument *arg = &args->at[i];
-		int r = kinds[arg->setting->kind].set(c, arg->setting, arg->value, &place, e);
+		int r = setting_set(c, arg->setting, arg->value, cwd, e);
 		if (r)
 			return err_in(e, "--%s", arg->setting->flag);
 	}
@@ -604,12 +330,13 @@ static const char *asked_project(const struct arguments *args)
 	return asked;
 }
 
-static int read_all(struct config *c, int argc, const char *const *argv, struct err *e)
+static int read_all(struct config *c, enum config_command command, int argc,
+		    const char *const *argv, struct err *e)
 {
 	cleanup_free char *cwd = get_current_dir_name();
 	if (!cwd)
 		return err_sys(e, "the working directory");
-	struct arguments args = { .len = 0 };
+	struct arguments args = { .command = command };
 	c->bisect_exit = stands_among(argc, argv, "--bisect-exit");
 	int r = read_arguments(c, &args, argc, argv, e);
 	r = r ? r : home_find(getuid(), &c->home, e);
@@ -622,9 +349,10 @@ static int read_all(struct config *c, int argc, const char *const *argv, struct 
 	return r;
 }
 
-int config_load(struct config *c, int argc, const char *const *argv, struct err *e)
+int config_load(struct config *c, enum config_command command, int argc, const char *const *argv,
+		struct err *e)
 {
-	int r = read_all(c, argc, argv, e);
+	int r = read_all(c, command, argc, argv, e);
 	if (r && r != -ENOMEM && !e->status)
 		err_status(e, STATUS_USAGE);
 	return r;
@@ -632,12 +360,7 @@ int config_load(struct config *c, int argc, const char *const *argv, struct err 
 
 void config_done(struct config *c)
 {
-	for (size_t i = 0; i < countof(settings); i++) {
-		if (settings[i].kind == KIND_TEXT)
-			free(*(char **)member(c, &settings[i]));
-		else if (kinds[settings[i].kind].shape >= SHAPE_LIST)
-			strv_done(member(c, &settings[i]));
-	}
+	settings_done(c);
 	free(c->home);
 	project_done(&c->project);
 	*c = CONFIG_NULL;
@@ -647,12 +370,17 @@ void config_done(struct config *c)
 
 #define HELP_COLUMN 32
 
-void config_help(FILE *out)
+void config_help(enum config_command command, FILE *out)
 {
-	for (size_t i = 0; i < countof(settings); i++) {
+	const char *group = NULL;
+	for (size_t i = 0; i < settings_len; i++) {
 		const struct setting *s = &settings[i];
-		if (s->group)
-			fprintf(out, "\n%s\n", s->group);
+		group = s->group ? s->group : group;
+		if (!setting_is_of(s, command))
+			continue;
+		if (group)
+			fprintf(out, "\n%s\n", group);
+		group = NULL;
 		int used = s->letter ? fprintf(out, "  -%c, ", s->letter) : fprintf(out, "      ");
 		used += fprintf(out, "--%s%s%s%s", s->unless ? "no-" : "", s->flag,
 				s->arg ? " " : "", s->arg ? s->arg : "");
@@ -664,69 +392,23 @@ void config_help(FILE *out)
 
 bool config_setting(size_t n, struct setting_name *ret)
 {
-	if (n >= countof(settings))
+	if (n >= settings_len)
 		return false;
 	const struct setting *s = &settings[n];
 	snprintf(ret->flag, sizeof(ret->flag), "--%s%s", s->unless ? "no-" : "", s->flag);
 	ret->key = s->key;
+	command_names(s->of, ret->only);
 	return true;
 }
 
-static cJSON *variables_json(const struct strv *list)
-{
-	cJSON *object = cJSON_CreateObject();
-	for (size_t i = 0; object && i < list->len; i++) {
-		const char *value = strchr(list->at[i], '=') + 1;
-		char name[256];
-		char hex[DIGEST_HEX];
-		snprintf(name, sizeof(name), "%.*s", (int)(value - 1 - list->at[i]), list->at[i]);
-		cJSON *told = cJSON_AddObjectToObject(object, name);
-		cJSON_AddNumberToObject(told, "len", (double)strlen(value));
-		cJSON_AddStringToObject(told, "digest",
-					digest_hex(digest_bytes(value, strlen(value)), hex));
-	}
-	return object;
-}
-
-static cJSON *value_json(const struct setting *s, const void *at)
-{
-	const struct adapter *adapter;
-	const char *text;
-	const struct strv *list = at;
-	switch (s->kind) {
-	case KIND_BOOL:
-		return cJSON_CreateBool(*(const bool *)at);
-	case KIND_CHOICE:
-		return cJSON_CreateString(s->names[*(const int *)at]);
-	case KIND_DURATION:
-		return cJSON_CreateNumber(*(const uint32_t *)at);
-	case KIND_SIZE:
-		return cJSON_CreateNumber((double)*(const uint64_t *)at);
-	case KIND_TEXT:
-		text = *(char *const *)at;
-		return text ? cJSON_CreateString(text) : cJSON_CreateNull();
-	case KIND_ADAPTER:
-		adapter = *(const struct adapter *const *)at;
-		return adapter ? cJSON_CreateString(adapter->name) : cJSON_CreateNull();
-	case KIND_VARIABLES:
-		return variables_json(list);
-	case KIND_PLACES:
-	case KIND_WORDS:
-	case KIND_PATHS:
-	case KIND_NAMES:
-		return json_texts((const char *const *)list->at);
-	case KIND_N:
-		break;
-	}
-	return NULL;
-}
-
-cJSON *config_json(const struct config *c)
+cJSON *config_json(const struct config *c, enum config_command command)
 {
 	cleanup_json cJSON *object = cJSON_CreateObject();
-	for (size_t i = 0; i < countof(settings); i++) {
+	for (size_t i = 0; i < settings_len; i++) {
 		const struct setting *s = &settings[i];
-		cJSON *value = value_json(s, (const char *)c + s->at);
+		if (!setting_is_of(s, command))
+			continue;
+		cJSON *value = setting_json(c, s);
 		if (!value || !cJSON_AddItemToObject(object, s->key ? s->key : s->flag, value)) {
 			cJSON_Delete(value);
 			return NULL;

@@ -7,6 +7,9 @@
  * Nothing is ignored and nothing is guessed: an unknown key or flag, a wrong
  * type, a value that is not allowed are errors that say where and what is
  * allowed instead. Lists add up; of anything else the command line wins.
+ *
+ * An option of another command is an error. The file is one for all commands:
+ * each takes of it what it needs.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,6 +21,8 @@
 
 struct adapter;
 struct err;
+
+enum config_command { CONFIG_RUN = 1 << 0, CONFIG_EXEC = 1 << 1 };
 
 enum config_tracker { CONFIG_TRACKER_AUTO, CONFIG_TRACKER_FANOTIFY, CONFIG_TRACKER_SCAN };
 enum config_caps { CONFIG_CAPS_NEEDED, CONFIG_CAPS_NONE };
@@ -61,23 +66,27 @@ struct config {
 
 /* Reads argv (argv[0] is the command's name), finds the project and reads its file. `c` begins as
  * CONFIG_NULL; after a failure it holds what was read up to there. */
-int config_load(struct config *c, int argc, const char *const *argv, struct err *e);
+int config_load(struct config *c, enum config_command command, int argc, const char *const *argv,
+		struct err *e);
 void config_done(struct config *c);
 
-/* The options, from the table. */
-void config_help(FILE *out);
+/* The options of a command, from the table. */
+void config_help(enum config_command command, FILE *out);
+
+#define CONFIG_COMMANDS_LEN 64 /* of the names of all commands */
 
 /* One row, for whoever has to hold another list true to the table. */
 struct setting_name {
-	char flag[40];   /* "--network", "--no-canary" */
-	const char *key; /* "env.set"; NULL: the command line only */
+	char flag[40];                  /* "--network", "--no-canary" */
+	const char *key;                /* "env.set"; NULL: the command line only */
+	char only[CONFIG_COMMANDS_LEN]; /* the commands that take it: "run, exec"; "": all do */
 };
 /* False: there is no row n. */
 bool config_setting(size_t n, struct setting_name *ret);
 
-/* The settings as an object for run.json: values of variables stand there as their length and
- * digest. NULL: no memory. */
-cJSON *config_json(const struct config *c);
+/* The settings of a command as an object for run.json: values of variables stand there as their
+ * length and digest. NULL: no memory. */
+cJSON *config_json(const struct config *c, enum config_command command);
 
 /* Apply the text of a fumehood.json that stands in the folder `base`. */
 int config_file(struct config *c, const char *name, const char *text, size_t len, const char *base,

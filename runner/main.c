@@ -27,7 +27,7 @@ static void overview(FILE *out)
 static void command_help(const struct command *command, bool brief)
 {
 	printf("usage: fumehood %s %s\n\n%s\n", command->name, command->args, command->help);
-	command->options(stdout);
+	config_help(command->options, stdout);
 	if (!brief)
 		printf("\n%s", command->more);
 }

@@ -7,7 +7,6 @@
 #include "probe/adapter.h"
 #include "runner/about.h"
 #include "runner/command.h"
-#include "runner/config.h"
 #include "runner/drive/order.h"
 #include "runner/drive/prepare.h"
 #include "runner/hints.h"
@@ -234,7 +233,7 @@ static int run(int argc, const char *const *argv, struct err *e)
 	cleanup(run_done) struct run run = { .config = &c,
 					     .prepared = PREPARED_NULL,
 					     .ledger = LEDGER_NULL };
-	int r = config_load(&c, argc, argv, e);
+	int r = config_load(&c, CONFIG_RUN, argc, argv, e);
 	r = r ? r : run_suite(&run, e);
 	if (r < 0 && c.bisect_exit)
 		err_status(e, status_for_bisect(e->status ? e->status : STATUS_INTERNAL));
@@ -245,7 +244,7 @@ const struct command cmd_run = {
 	.name = "run",
 	.args = "[OPTIONS] -- CMD...",
 	.help = "run a test suite in a fresh cell and record what each test leaves behind",
-	.options = config_help,
+	.options = CONFIG_RUN,
 	.more = "Exit status, the first that applies:\n"
 		"  64 usage, 65 a bad input file, 69 no cell can be made here or no test framework\n"
 		"  spoke, 70 a fault of ours, 130 interrupted, 1 damage (or leaks, with --fail-on\n"

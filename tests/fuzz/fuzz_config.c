@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int r = config_file(&c, "f.json", text, size, "/base", &e);
 	assert(e.code == -r);
 	assert(r == 0 || (e.status == STATUS_DATA && text_starts(e.text, "f.json:")));
-	cleanup_json cJSON *json = config_json(&c);
+	cleanup_json cJSON *json = config_json(&c, CONFIG_RUN);
 	assert(json);
 	return 0;
 }

@@ -223,7 +223,7 @@ static int load(const struct folder *f, size_t i, struct config *c, struct err *
 		folder_put(f, "project/fumehood.json", cases[i].file);
 	else
 		unlink(folder_path(f, "project/fumehood.json"));
-	return config_load(c, argc, argv, e);
+	return config_load(c, CONFIG_RUN, argc, argv, e);
 }
 
 /* The table says how a text begins or ends, as paths stand in the middle. */
@@ -247,7 +247,7 @@ static void test_cases(const struct folder *f)
 			       "case %zu: %s (%s) %d", i, e.text, e.hint, e.status);
 			continue;
 		}
-		cleanup_json cJSON *json = config_json(&c);
+		cleanup_json cJSON *json = config_json(&c, CONFIG_RUN);
 		cleanup_free char *line = json_line(json);
 		const char *found = line ? strstr(line, cases[i].has) : NULL;
 		tap_ok(r == 0 && found, "case %zu: %s %s", i, cases[i].has,
@@ -263,7 +263,7 @@ static void test_command(const struct folder *f)
 	struct err e = ERR_NULL;
 	unlink(folder_path(f, "project/fumehood.json"));
 	const char *argv[] = { "run", "-q", "--", "make", "--", "test", NULL };
-	int r = config_load(&c, 6, argv, &e);
+	int r = config_load(&c, CONFIG_RUN, 6, argv, &e);
 	tap_ok(r == 0 && text_eq(c.command[0], "make") && text_eq(c.command[1], "--") &&
 		       text_eq(c.command[2], "test") && !c.command[3],
 	       "the command is what follows the first --");
@@ -271,8 +271,33 @@ static void test_command(const struct folder *f)
 
 	cleanup(config_done) struct config bad = CONFIG_NULL;
 	const char *bad_argv[] = { "run", "--nonsense", "--bisect-exit", NULL };
-	r = config_load(&bad, 3, bad_argv, &e);
+	r = config_load(&bad, CONFIG_RUN, 3, bad_argv, &e);
 	tap_ok(r < 0 && bad.bisect_exit, "an error before --bisect-exit knows of it");
+}
+
+/* Each command has its own options; the file is one for all. */
+static void test_commands(const struct folder *f)
+{
+	cleanup(config_done) struct config c = CONFIG_NULL;
+	struct err e = ERR_NULL;
+	folder_put(f, "project/fumehood.json", "{\"version\": 1, \"fail_on\": [\"leak\"]}");
+	const char *argv[] = { "exec", "--fail-on=leak", "--", "make", NULL };
+	int r = config_load(&c, CONFIG_EXEC, 4, argv, &e);
+	tap_ok(r < 0 && text_eq(e.text, "--fail-on is no option of exec") &&
+		       text_eq(e.hint, "it is one of: run"),
+	       "another command's option: %s (%s)", e.text, e.hint);
+
+	cleanup(config_done) struct config plain = CONFIG_NULL;
+	const char *near[] = { "exec", "--fail-no=leak", NULL };
+	r = config_load(&plain, CONFIG_EXEC, 2, near, &e);
+	tap_ok(r < 0 && !strstr(e.hint, "fail-on"), "which is not proposed: %s", e.hint);
+
+	cleanup(config_done) struct config file = CONFIG_NULL;
+	const char *bare[] = { "exec", "--", "make", NULL };
+	r = config_load(&file, CONFIG_EXEC, 3, bare, &e);
+	cleanup_json cJSON *json = config_json(&file, CONFIG_EXEC);
+	tap_ok(r == 0 && file.fail_on.len == 1 && json && !cJSON_HasObjectItem(json, "fail_on"),
+	       "the file may hold what belongs to other commands");
 }
 
 static void test_faults(const struct folder *f)
@@ -287,7 +312,7 @@ static void test_faults(const struct folder *f)
 	for (; fault_walk_on(n); n++) {
 		cleanup(config_done) struct config c = CONFIG_NULL;
 		struct err e = ERR_NULL;
-		int r = config_load(&c, countof(argv) - 1, argv, &e);
+		int r = config_load(&c, CONFIG_RUN, countof(argv) - 1, argv, &e);
 		wrong += fault_walk_hit() ? r == 0 || !e.text[0] : r != 0;
 	}
 	tap_ok(wrong == 0 && n > 20, "each of %d faults is told", n);
@@ -298,13 +323,15 @@ static void test_help(void)
 	cleanup_free char *help = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&help, &len);
-	config_help(out);
+	config_help(CONFIG_RUN, out);
 	fclose(out);
 	struct setting_name row;
 	for (size_t i = 0; config_setting(i, &row); i++) {
 		char flag[64];
 		snprintf(flag, sizeof(flag), "%s ", row.flag);
-		tap_ok(strstr(help, flag) != NULL, "the help has %s", row.flag);
+		bool due = !row.only[0] || strstr(row.only, "run");
+		tap_ok(!!strstr(help, flag) == due, "the help of run has %s%s", due ? "" : "not ",
+		       row.flag);
 	}
 	int wide = 0;
 	for (char *line = strtok(help, "\n"); line; line = strtok(NULL, "\n"))
@@ -324,6 +351,7 @@ int main(void)
 		return 1;
 	test_cases(&f);
 	test_command(&f);
+	test_commands(&f);
 	test_faults(&f);
 	test_help();
 	return chdir("/") | tap_done();

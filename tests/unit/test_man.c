@@ -6,6 +6,7 @@
 #include "runner/config.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/fd.h"
+#include "sandbox/base/text.h"
 #include "tests/lib/tap.h"
 
 /* The manual page is written by hand; every command and every setting must stand in it. */
@@ -15,6 +16,22 @@ static bool has(const char *page, const char *macro, const char *word)
 	snprintf(line, sizeof(line), "%s %s", macro, word);
 	const char *at = strstr(page, line);
 	return at && strchr(" \n", at[strlen(line)]);
+}
+
+/* The commands in the line of an option, as "Pq run, exec" has them; "": there are none. */
+static const char *only_of(const char *page, const char *flag)
+{
+	static char line[256];
+	char begin[128];
+	snprintf(begin, sizeof(begin), "Fl %s", flag + 1);
+	const char *at = page;
+	while ((at = strstr(at, begin)) && !strchr(" \n", at[strlen(begin)]))
+		at++;
+	if (!at)
+		return "?";
+	snprintf(line, sizeof(line), "%.*s", (int)strcspn(at, "\n"), at);
+	char *only = strstr(line, "Pq ");
+	return only ? only + strlen("Pq ") : "";
 }
 
 int main(void)
@@ -29,6 +46,8 @@ int main(void)
 		tap_ok(has(page, "Fl", row.flag + 1), "option %s", row.flag);
 		if (row.key)
 			tap_ok(has(page, "Bq", row.key), "key %s", row.key);
+		tap_ok(text_eq(only_of(page, row.flag), row.only), "%s is of %s", row.flag,
+		       row.only[0] ? row.only : "all");
 	}
 	return tap_done();
 }

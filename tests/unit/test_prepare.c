@@ -27,7 +27,7 @@ static const char *const caller[] = { "PATH=/usr/bin:/bin", "TOKEN=x", "PYTHONPA
 /* A config by its command line, in the fixture's project. */
 static int load(struct config *c, const char *const *args, int argc, struct err *e)
 {
-	return config_load(c, argc, args, e);
+	return config_load(c, CONFIG_RUN, argc, args, e);
 }
 
 static const struct {

@@ -1,0 +1,364 @@
+#include "runner/settings.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe/adapter.h"
+#include "runner/quantity.h"
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/digest.h"
+#include "sandbox/base/err.h"
+#include "sandbox/cell.h"
+
+#define LIST_MAX 1024 /* entries of one list */
+
+static const char *const domain_names[] = { "files",       "env",       "process",
+					    "descriptors", "processes", "threads" };
+static const char *const network_names[] = { "none", "host" };
+static const char *const tracker_names[] = { "auto", "fanotify", "scan" };
+static const char *const caps_names[] = { "needed", "none" };
+static const char *const color_names[] = { "auto", "always", "never" };
+static const char *const fail_on_names[] = { "leak" };
+
+#define A(suffix, member) .kind = KIND_##suffix, .at = offsetof(struct config, member)
+#define AMONG(array)      .names = (array), .names_len = countof(array)
+
+const struct setting settings[] = {
+	{ "network", "network", "none|host",
+	  "what the suite reaches; none: a loopback of its own (default)", A(CHOICE, network),
+	  AMONG(network_names), .group = "The cell" },
+	{ "env", "env.set", "NAME=VALUE", "set a variable", A(VARIABLES, env) },
+	{ "pass-env", "env.pass", "NAME", "pass a variable of yours on", A(NAMES, pass) },
+	{ "expose", "expose", "PATH", "show a file or folder below your home, read-only",
+	  A(PATHS, expose) },
+	{ "state-dir", "state_dirs", "DIR", "where the suite may leave things",
+	  A(PLACES, state_dirs) },
+	{ "timeout", "timeout", "TIME", "stop the command after 90s, 20m, 2h (default 0: never)",
+	  A(DURATION, timeout_ms) },
+	{ "grace", "grace", "TIME", "between asking it to stop and killing it (default 5s)",
+	  A(DURATION, grace_ms) },
+	{ "scratch-size", "scratch_size", "SIZE",
+	  "limit of all it writes: 64M, 2G (default 0: half of the memory)", A(SIZE, scratch_bytes) },
+	{ "allow-nested", "allow_nested", NULL, "let the suite make namespaces of its own",
+	  A(BOOL, allow_nested) },
+	{ "caps", "caps", "needed|none", "root in somebody else's project: what writing there needs",
+	  A(CHOICE, caps), AMONG(caps_names) },
+	{ "accept-reduced", "accept_reduced", "LIST", "parts of the isolation that may be missing",
+	  A(WORDS, accept_reduced), AMONG(isolation_names) },
+	{ "project", NULL, "DIR", "the project; the command runs there when called from elsewhere",
+	  A(TEXT, project_asked) },
+
+	{ "adapter", "adapter", "NAME", "the framework (default: found by its files)",
+	  A(ADAPTER, adapter), .group = "What is looked at", .of = CONFIG_RUN },
+	{ "tracker", "tracker", "fanotify|scan",
+	  "how changed files are found (default auto: the best the kernel has)", A(CHOICE, tracker),
+	  AMONG(tracker_names), .of = CONFIG_RUN },
+	{ "without", "without", "LIST", "domains that are not looked at", A(WORDS, without),
+	  AMONG(domain_names), .of = CONFIG_RUN },
+	{ "canary", "canary", NULL, "put no canary folders into tmp, home and cache",
+	  A(BOOL, canary), .unless = true, .of = CONFIG_RUN },
+
+	{ "fail-on", "fail_on", "leak", "leaks fail the run, too (exit status 1)",
+	  A(WORDS, fail_on), AMONG(fail_on_names), .group = "The exit status", .of = CONFIG_RUN },
+	{ "exit-zero", "exit_zero", NULL, "0 whatever is found", A(BOOL, exit_zero),
+	  .of = CONFIG_RUN },
+	{ "bisect-exit", "bisect_exit", NULL, "statuses that git bisect run understands",
+	  A(BOOL, bisect_exit), .of = CONFIG_RUN },
+
+	{ "show-values", "show_values", NULL, "values of variables, not only length and digest",
+	  A(BOOL, show_values), .group = "What is told", .of = CONFIG_RUN },
+	{ "out", NULL, "DIR", "the run folder (default: a new one below ~/.local/state/fumehood)",
+	  A(TEXT, out), .of = CONFIG_RUN },
+	{ "echo", NULL, NULL, "show the suite's output as it comes", A(BOOL, echo), .of = CONFIG_RUN },
+	{ "json", NULL, NULL, "the summary as JSON", A(BOOL, json) },
+	{ "quiet", NULL, NULL, "the verdict alone, and no progress", A(BOOL, quiet), .letter = 'q' },
+	{ "verbose", NULL, NULL, "lists in full, and more about each entry", A(BOOL, verbose),
+	  .letter = 'v' },
+	{ "color", NULL, "auto|always|never", "auto: on a terminal, unless NO_COLOR is set",
+	  A(CHOICE, color), AMONG(color_names) },
+};
+
+const size_t settings_len = countof(settings);
+
+bool setting_is_of(const struct setting *s, enum config_command command)
+{
+	return s->of ? s->of & command : command != 0;
+}
+
+static void *member(struct config *c, const struct setting *s)
+{
+	return (char *)c + s->at;
+}
+
+static int not_among(const char *text, const char *const *names, size_t n, struct err *e)
+{
+	char all[256] = "";
+	size_t len = 0;
+	for (size_t i = 0; i < n && len < sizeof(all); i++)
+		len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s", i ? ", " : "",
+					names[i]);
+	int r = err_set(e, EINVAL, "\"%s\" is not among %s", text, all);
+	const char *near = text_nearest(text, names, n);
+	return near ? err_hint(e, "did you mean %s?", near) : r;
+}
+
+static int set_bool(struct config *c, const struct setting *s, const char *text, const char *base,
+		    struct err *e)
+{
+	(void)base;
+	(void)e;
+	*(bool *)member(c, s) = text_eq(text, "true");
+	return 0;
+}
+
+static int set_choice(struct config *c, const struct setting *s, const char *text, const char *base,
+		      struct err *e)
+{
+	(void)base;
+	for (size_t i = 0; i < s->names_len; i++) {
+		if (!text_eq(text, s->names[i]))
+			continue;
+		*(int *)member(c, s) = (int)i;
+		return 0;
+	}
+	return not_among(text, s->names, s->names_len, e);
+}
+
+static int set_duration(struct config *c, const struct setting *s, const char *text,
+			const char *base, struct err *e)
+{
+	(void)base;
+	return duration_parse(text, member(c, s), e);
+}
+
+static int set_size(struct config *c, const struct setting *s, const char *text, const char *base,
+		    struct err *e)
+{
+	(void)base;
+	return size_parse(text, member(c, s), e);
+}
+
+static int no_memory(struct err *e)
+{
+	return err_set(e, ENOMEM, "no memory");
+}
+
+static int set_text(struct config *c, const struct setting *s, const char *text, const char *base,
+		    struct err *e)
+{
+	(void)base;
+	if (!text[0])
+		return err_set(e, EINVAL, "the value is empty");
+	char **to = member(c, s);
+	free(*to);
+	*to = strdup(text);
+	return *to ? 0 : no_memory(e);
+}
+
+static int set_adapter(struct config *c, const struct setting *s, const char *text,
+		       const char *base, struct err *e)
+{
+	(void)s;
+	(void)base;
+	const char *names[16];
+	size_t n = 0;
+	for (; adapters[n]; n++) {
+		assert(n < countof(names));
+		names[n] = adapters[n]->name;
+	}
+	c->adapter = adapter_find(text);
+	return c->adapter ? 0 : not_among(text, names, n, e);
+}
+
+static int set_list(struct config *c, const struct setting *s, const char *text, const char *base,
+		    struct err *e)
+{
+	(void)base;
+	struct strv *list = member(c, s);
+	if (!text[0])
+		return err_set(e, EINVAL, "an entry is empty");
+	if (list->len == LIST_MAX)
+		return err_set(e, E2BIG, "there are over %d entries", LIST_MAX);
+	return strv_add(list, text) ? no_memory(e) : 0;
+}
+
+static int set_words(struct config *c, const struct setting *s, const char *text, const char *base,
+		     struct err *e)
+{
+	cleanup_free char *words = strdup(text);
+	if (!words)
+		return no_memory(e);
+	int r = 0;
+	char *rest = words;
+	for (char *word; !r && (word = strsep(&rest, ","));) {
+		bool known = false;
+		for (size_t i = 0; i < s->names_len && !known; i++)
+			known = text_eq(word, s->names[i]);
+		if (!known)
+			return not_among(word, s->names, s->names_len, e);
+		if (!strv_has(member(c, s), word))
+			r = set_list(c, s, word, base, e);
+	}
+	return r;
+}
+
+/* As they stand, without what means nothing: "./var/" is "var". */
+static int set_places(struct config *c, const struct setting *s, const char *text, const char *base,
+		      struct err *e)
+{
+	cleanup_free char *kept = calloc(1, strlen(text) + 2);
+	cleanup_free char *rest_of = strdup(text);
+	if (!kept || !rest_of)
+		return no_memory(e);
+	char *to = kept;
+	char *rest = rest_of;
+	for (char *part; (part = strsep(&rest, "/"));) {
+		if (text_eq(part, ".."))
+			return err_set(e, EINVAL, "\"%s\" goes up: write an absolute path", text);
+		if (*part && !text_eq(part, "."))
+			to = stpcpy(stpcpy(to, to > kept || text[0] == '/' ? "/" : ""), part);
+	}
+	if (to == kept && *text)
+		memcpy(kept, text[0] == '/' ? "/" : ".", 2);
+	return set_list(c, s, kept, base, e);
+}
+
+static int set_paths(struct config *c, const struct setting *s, const char *text, const char *base,
+		     struct err *e)
+{
+	cleanup_free char *path = NULL;
+	int len;
+	if (text_starts(text, "~/") && c->home)
+		len = asprintf(&path, "%s%s", c->home, text + 1);
+	else if (text[0] == '/' || !text[0])
+		len = asprintf(&path, "%s", text);
+	else
+		len = asprintf(&path, "%s/%s", base, text);
+	return len < 0 ? no_memory(e) : set_list(c, s, path, base, e);
+}
+
+static int set_names(struct config *c, const struct setting *s, const char *text, const char *base,
+		     struct err *e)
+{
+	if (strchr(text, '='))
+		return err_set(e, EINVAL, "\"%s\" is no name of a variable", text);
+	return set_list(c, s, text, base, e);
+}
+
+static int set_variables(struct config *c, const struct setting *s, const char *text,
+			 const char *base, struct err *e)
+{
+	const char *equals = strchr(text, '=');
+	if (!equals || equals == text) /* what stands there may be a secret: it is not told */
+		return err_set(e, EINVAL, "a variable is written NAME=VALUE");
+	struct strv *list = member(c, s);
+	for (size_t i = 0; i < list->len; i++) {
+		if (strncmp(list->at[i], text, (size_t)(equals - text) + 1) != 0)
+			continue;
+		char *fresh = strdup(text);
+		if (!fresh)
+			return no_memory(e);
+		free(list->at[i]);
+		list->at[i] = fresh;
+		return 0;
+	}
+	return set_list(c, s, text, base, e);
+}
+
+static const struct {
+	int (*set)(struct config *c, const struct setting *s, const char *text, const char *base,
+		   struct err *e);
+	enum setting_shape shape;
+	const char *must_be;
+} kinds[KIND_N] = {
+	[KIND_BOOL] = { set_bool, SHAPE_BOOL, "true or false" },
+	[KIND_CHOICE] = { set_choice, SHAPE_TEXT, "a text" },
+	[KIND_DURATION] = { set_duration, SHAPE_TEXT, "a text such as \"90s\"" },
+	[KIND_SIZE] = { set_size, SHAPE_TEXT, "a text such as \"64M\"" },
+	[KIND_TEXT] = { set_text, SHAPE_TEXT, "a text" },
+	[KIND_ADAPTER] = { set_adapter, SHAPE_TEXT, "a text" },
+	[KIND_PLACES] = { set_places, SHAPE_LIST, "a list of texts" },
+	[KIND_WORDS] = { set_words, SHAPE_LIST, "a list of texts" },
+	[KIND_PATHS] = { set_paths, SHAPE_LIST, "a list of texts" },
+	[KIND_NAMES] = { set_names, SHAPE_LIST, "a list of texts" },
+	[KIND_VARIABLES] = { set_variables, SHAPE_OBJECT, "an object of texts" },
+};
+
+enum setting_shape setting_shape(const struct setting *s)
+{
+	return kinds[s->kind].shape;
+}
+
+const char *setting_must_be(const struct setting *s)
+{
+	return kinds[s->kind].must_be;
+}
+
+int setting_set(struct config *c, const struct setting *s, const char *text, const char *base,
+		struct err *e)
+{
+	return kinds[s->kind].set(c, s, text, base, e);
+}
+
+void settings_done(struct config *c)
+{
+	for (size_t i = 0; i < settings_len; i++) {
+		if (settings[i].kind == KIND_TEXT)
+			free(*(char **)member(c, &settings[i]));
+		else if (kinds[settings[i].kind].shape >= SHAPE_LIST)
+			strv_done(member(c, &settings[i]));
+	}
+}
+
+static cJSON *variables_json(const struct strv *list)
+{
+	cJSON *object = cJSON_CreateObject();
+	for (size_t i = 0; object && i < list->len; i++) {
+		const char *value = strchr(list->at[i], '=') + 1;
+		char name[256];
+		char hex[DIGEST_HEX];
+		snprintf(name, sizeof(name), "%.*s", (int)(value - 1 - list->at[i]), list->at[i]);
+		cJSON *told = cJSON_AddObjectToObject(object, name);
+		cJSON_AddNumberToObject(told, "len", (double)strlen(value));
+		cJSON_AddStringToObject(told, "digest",
+					digest_hex(digest_bytes(value, strlen(value)), hex));
+	}
+	return object;
+}
+
+cJSON *setting_json(const struct config *c, const struct setting *s)
+{
+	const void *at = (const char *)c + s->at;
+	const struct adapter *adapter;
+	const char *text;
+	const struct strv *list = at;
+	switch (s->kind) {
+	case KIND_BOOL:
+		return cJSON_CreateBool(*(const bool *)at);
+	case KIND_CHOICE:
+		return cJSON_CreateString(s->names[*(const int *)at]);
+	case KIND_DURATION:
+		return cJSON_CreateNumber(*(const uint32_t *)at);
+	case KIND_SIZE:
+		return cJSON_CreateNumber((double)*(const uint64_t *)at);
+	case KIND_TEXT:
+		text = *(char *const *)at;
+		return text ? cJSON_CreateString(text) : cJSON_CreateNull();
+	case KIND_ADAPTER:
+		adapter = *(const struct adapter *const *)at;
+		return adapter ? cJSON_CreateString(adapter->name) : cJSON_CreateNull();
+	case KIND_VARIABLES:
+		return variables_json(list);
+	case KIND_PLACES:
+	case KIND_WORDS:
+	case KIND_PATHS:
+	case KIND_NAMES:
+		return json_texts((const char *const *)list->at);
+	case KIND_N:
+		break;
+	}
+	return NULL;
+}

@@ -1,0 +1,52 @@
+#pragma once
+/*
+ * settings: the table of all that can be set. One row is the flag, the JSON key
+ * and the help line; its kind says how a text becomes the member's value.
+ */
+#include "runner/config.h"
+
+enum setting_kind {
+	KIND_BOOL,
+	KIND_CHOICE,   /* one of names: its index */
+	KIND_DURATION, /* milliseconds */
+	KIND_SIZE,     /* bytes */
+	KIND_TEXT,
+	KIND_ADAPTER,
+	KIND_PLACES,    /* below the project, or absolute */
+	KIND_WORDS,     /* some of names */
+	KIND_PATHS,     /* relative ones count from where they are written */
+	KIND_NAMES,     /* of variables */
+	KIND_VARIABLES, /* NAME=VALUE */
+	KIND_N,
+};
+
+struct setting {
+	const char *flag;
+	const char *key; /* in fumehood.json, with dots; NULL: the command line alone */
+	const char *arg; /* what the help calls the value; NULL: none */
+	const char *help;
+	size_t at; /* of the member */
+	const char *const *names;
+	size_t names_len;
+	const char *group; /* heading above this row and those that follow */
+	enum setting_kind kind;
+	unsigned of; /* enum config_command: who takes it on the command line; 0: everyone */
+	char letter;
+	bool unless; /* KIND_BOOL: on by default, so that the help shows --no-FLAG */
+};
+extern const struct setting settings[];
+extern const size_t settings_len;
+
+bool setting_is_of(const struct setting *s, enum config_command command);
+
+/* What a value looks like in JSON. */
+enum setting_shape { SHAPE_BOOL, SHAPE_TEXT, SHAPE_LIST, SHAPE_OBJECT };
+enum setting_shape setting_shape(const struct setting *s);
+const char *setting_must_be(const struct setting *s); /* "a list of texts" */
+
+/* Read one value, or one entry of a list. `base`: relative paths count from there. */
+int setting_set(struct config *c, const struct setting *s, const char *text, const char *base,
+		struct err *e);
+/* Values of variables as their length and digest. NULL: no memory. */
+cJSON *setting_json(const struct config *c, const struct setting *s);
+void settings_done(struct config *c);
