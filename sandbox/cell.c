@@ -14,11 +14,11 @@
  *    C  meanwhile makes folders and files on the scratch, lowers quotas
  *  7 W  clones what will be covered; W and C make overlays; W covers: private places, /dev, /proc, binds,
  *       the project; the adapters' socket; makes the rest read-only
- *    C  meanwhile fills the scratch, loopback; own session, limits, no capabilities, filter
+ *    C  meanwhile fills the scratch, loopback, sockets of forwarded ports; own session, limits, no capabilities, filter
  *  8 C  tries every property of the cell, tells R
  *    W  meanwhile lets the old root go, gives up what it will not need again, marks the scratch,
  *       wipes the runner's arguments, tells R that all stands
- *  9 R  has heard both: cell_start returns; cell_go: C executes
+ *  9 R  has heard both; forks who forwards ports; cell_start returns; cell_go: C executes
  * 10 W  C ended: names those still alive, waits
  * 11 R  cell_release: W exits, and with it all that is left
  */
@@ -39,6 +39,7 @@
 #include "sandbox/base/fault.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/caps.h"
+#include "sandbox/forward.h"
 #include "sandbox/isolation.h"
 #include "sandbox/layout.h"
 #include "sandbox/sync.h"
@@ -170,6 +171,21 @@ static int expect_ready(struct layout *layout, struct cell *cell, uint64_t insid
 	return r;
 }
 
+/* The command's process has tried the cell; the sockets that are forwarded come with its word. */
+static int expect_observed(struct cell *cell, struct err *e)
+{
+	struct sync_record record;
+	int fds[FD_SEND_MAX];
+	size_t fds_len = 0;
+	int r = expect(cell->gate, SYNC_OBSERVED, &record, fds, &fds_len, e);
+	if (!r)
+		cell->isolation = record.isolation;
+	if (!r && fds_len)
+		r = forward_start(fds, fds_len, cell->pidfd, &cell->forwarder, e);
+	close_all(fds, fds_len);
+	return r;
+}
+
 /* Both the warden and the command's process have to say that all is well. */
 static int expect_both(const struct cell_spec *spec, struct layout *layout, struct cell *cell,
 		       struct err *e)
@@ -179,12 +195,10 @@ static int expect_both(const struct cell_spec *spec, struct layout *layout, stru
 	uint64_t inside[NAMESPACES_N];
 	namespaces_look(proc, outside);
 	int r = expect_ready(layout, cell, inside, e);
-	struct sync_record record;
 	if (!r)
-		r = expect(cell->gate, SYNC_OBSERVED, &record, NULL, NULL, e);
+		r = expect_observed(cell, e);
 	if (r < 0)
 		return r;
-	cell->isolation = record.isolation;
 	isolation_compare(spec, inside, outside, &cell->isolation);
 	return 0;
 }
@@ -334,15 +348,23 @@ void cell_view_done(struct cell_view *view)
 	view->places_len = 0;
 }
 
+static void reap(idtype_t how, id_t id)
+{
+	siginfo_t info;
+	while (waitid(how, id, &info, WEXITED) < 0 && errno == EINTR)
+		continue;
+}
+
 void cell_done(struct cell *cell)
 {
 	cell_view_done(&cell->view);
 	if (cell->pidfd >= 0) {
-		siginfo_t info;
 		pidfd_send_signal(cell->pidfd, SIGKILL, NULL, 0);
-		while (waitid((idtype_t)P_PIDFD, (id_t)cell->pidfd, &info, WEXITED) < 0 &&
-		       errno == EINTR)
-			continue;
+		reap((idtype_t)P_PIDFD, (id_t)cell->pidfd);
+	}
+	if (cell->forwarder > 0) { /* it ends when it sees that the warden is gone */
+		reap(P_PID, (id_t)cell->forwarder);
+		cell->forwarder = 0;
 	}
 	fd_close_at(&cell->pidfd);
 	fd_close_at(&cell->control);

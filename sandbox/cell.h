@@ -9,7 +9,7 @@
  * still alive and can be looked at; cell_release() ends them and the cell.
  * When the caller dies, at any instant, the cell dies.
  *
- * Owns the warden's pidfd, its sockets and the descriptors in `view`,
+ * Owns the warden's pidfd, its sockets, the forwarder of ports and the descriptors in `view`,
  * until cell_view_done() gives those up early (after a fork handed them on).
  */
 #include "sandbox/cell_spec.h"
@@ -73,7 +73,8 @@ struct cell {
 	pid_t pid; /* of the warden, outside */
 	int pidfd;
 	int control;
-	int gate; /* to the command, until cell_go() */
+	int gate;        /* to the command, until cell_go() */
+	pid_t forwarder; /* of ports; 0: none */
 	struct cell_view view;
 	struct isolation isolation;
 };

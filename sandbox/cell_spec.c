@@ -121,6 +121,32 @@ static int check_limits(const struct cell_spec *spec, struct err *e)
 	return 0;
 }
 
+static int check_forwards(const struct cell_spec *spec, struct err *e)
+{
+	if (!spec->forwards_len)
+		return 0;
+	if (spec->network == CELL_NETWORK_HOST) {
+		err_set(e, EINVAL, "port %u cannot be forwarded into the host's own network",
+			spec->forwards[0]);
+		err_status(e, STATUS_USAGE);
+		return err_hint(e, "with --network host the suite reaches it already: leave "
+				   "--forward out");
+	}
+	if (spec->forwards_len > CELL_FORWARDS_MAX) {
+		err_set(e, E2BIG, "%zu ports are to be forwarded: at most %d can be",
+			spec->forwards_len, CELL_FORWARDS_MAX);
+		return err_status(e, STATUS_USAGE);
+	}
+	for (size_t i = 0; i < spec->forwards_len; i++)
+		for (size_t k = 0; k < i; k++)
+			if (spec->forwards[i] == spec->forwards[k]) {
+				err_set(e, EEXIST, "port %u is to be forwarded twice",
+					spec->forwards[i]);
+				return err_status(e, STATUS_USAGE);
+			}
+	return 0;
+}
+
 int cell_spec_check(const struct cell_spec *spec, struct err *e)
 {
 	if (!spec->argv || !spec->argv[0] || !spec->argv[0][0]) {
@@ -130,5 +156,7 @@ int cell_spec_check(const struct cell_spec *spec, struct err *e)
 	int r = check_project(spec, e);
 	if (!r)
 		r = check_paths(spec, e);
+	if (!r)
+		r = check_forwards(spec, e);
 	return r < 0 ? r : check_limits(spec, e);
 }

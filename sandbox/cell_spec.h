@@ -33,9 +33,10 @@ struct cell_file {
 #define CELL_SOCKET   CELL_RUN_DIR "/socket" /* where adapters connect */
 #define CELL_DROP_DIR CELL_RUN_DIR "/drop"   /* 1777: long messages, named in packets as `file` */
 /* A folder with a file in it, in each private place: who deletes it would have deleted yours. */
-#define CELL_CANARY    "fumehood-canary"
-#define CELL_HOSTNAME  "fumehood"
-#define CELL_TREES_MAX 48 /* overlays in one cell */
+#define CELL_CANARY       "fumehood-canary"
+#define CELL_HOSTNAME     "fumehood"
+#define CELL_TREES_MAX    48 /* overlays in one cell */
+#define CELL_FORWARDS_MAX 16
 
 struct cell_spec {
 	/* who calls; the same ids inside */
@@ -59,6 +60,8 @@ struct cell_spec {
 	size_t files_len;
 
 	enum cell_network network;
+	const uint16_t *forwards; /* ports of the host's loopback that the cell has, too */
+	size_t forwards_len;
 	uint64_t scratch_bytes; /* limit of the scratch tmpfs */
 	uint64_t scratch_inodes;
 	uint32_t pid_max; /* processes and threads at once, by kernel.pid_max of the cell */

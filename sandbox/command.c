@@ -15,6 +15,7 @@
 #include "sandbox/base/text.h"
 #include "sandbox/caps.h"
 #include "sandbox/filter.h"
+#include "sandbox/forward.h"
 #include "sandbox/isolation.h"
 #include "sandbox/limits.h"
 #include "sandbox/mounts.h"
@@ -136,8 +137,22 @@ static int help(const struct command_setup *setup, int sock, struct err *e)
 	return sync_send(sock, &record, made.fds, made.fds_len, e);
 }
 
-static int prepare(const struct command_setup *setup, int sock, struct sync_record *record,
-		   struct err *e)
+/* What goes to the runner. */
+struct report {
+	struct sync_record record;
+	int fds[FD_SEND_MAX]; /* sockets of forwarded ports */
+	size_t fds_len;
+};
+
+static int make_net(const struct cell_spec *spec, struct report *report, struct err *e)
+{
+	if (spec->network == CELL_NETWORK_HOST)
+		return 0;
+	int r = net_loopback_up(e);
+	return r < 0 ? r : forward_listen(spec, report->fds, &report->fds_len, e);
+}
+
+static int prepare(const struct command_setup *setup, int sock, struct report *report, struct err *e)
 {
 	bool limited = false;
 	int r = scratch_lay_out(setup->spec, setup->mounts->scratch, e);
@@ -147,24 +162,25 @@ static int prepare(const struct command_setup *setup, int sock, struct sync_reco
 		r = help(setup, sock, e);
 	if (!r)
 		r = scratch_fill(setup->spec, setup->mounts->scratch, e);
-	if (!r && setup->spec->network == CELL_NETWORK_NONE)
-		r = net_loopback_up(e);
+	if (!r) /* while ports below 1024 can be bound */
+		r = make_net(setup->spec, report, e);
 	if (!r)
 		r = give_up(setup, e);
-	return r < 0 ? r : observe(setup, sock, limited, &record->isolation, e);
+	return r < 0 ? r : observe(setup, sock, limited, &report->record.isolation, e);
 }
 
 static _Noreturn void command_main(const struct command_setup *setup, int sock)
 {
-	struct sync_record record = { .kind = SYNC_OBSERVED };
+	struct report report = { .record = { .kind = SYNC_OBSERVED } };
+	struct sync_record record;
 	struct err e = ERR_NULL;
-	if (prepare(setup, sock, &record, &e) < 0) {
+	if (prepare(setup, sock, &report, &e) < 0) {
 		record = (struct sync_record){ .kind = SYNC_ERR, .err = e };
 		sync_send(sock, &record, NULL, 0, NULL);
 		sync_send(setup->gate, &record, NULL, 0, NULL);
 		_exit(1);
 	}
-	if (sync_send(setup->gate, &record, NULL, 0, NULL) < 0 ||
+	if (sync_send(setup->gate, &report.record, report.fds, report.fds_len, NULL) < 0 ||
 	    sync_recv(setup->gate, &record, NULL, 0, NULL, NULL) <= 0 || record.kind != SYNC_GO)
 		_exit(1);
 

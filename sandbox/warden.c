@@ -66,28 +66,6 @@ static int64_t now_ms(void)
 
 /* ---- standing alone ---- */
 
-static int by_number(const void *a, const void *b)
-{
-	return *(const int *)a - *(const int *)b;
-}
-
-/* Close every descriptor of the runner but those given. */
-static int close_others(int *keep, size_t n, struct err *e)
-{
-	qsort(keep, n, sizeof(*keep), by_number);
-	int from = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (keep[i] > from &&
-		    close_range((unsigned int)from, (unsigned int)keep[i] - 1, 0) < 0)
-			return err_sys(e, "close the runner's descriptors");
-		if (keep[i] >= from)
-			from = keep[i] + 1;
-	}
-	if (close_range((unsigned int)from, ~0U, 0) < 0)
-		return err_sys(e, "close the runner's descriptors");
-	return 0;
-}
-
 /* 0, 1 and 2 become the command's; everything else of the runner is closed. */
 static int keep_own_descriptors(struct warden *w, struct err *e)
 {
@@ -108,7 +86,7 @@ static int keep_own_descriptors(struct warden *w, struct err *e)
 		if (dup2(moved[i], i) < 0)
 			return err_sys(e, "make descriptor %d the command's", i);
 	int keep[] = { 0, 1, 2, w->control, w->gate, fault_fd() };
-	return close_others(keep, countof(keep), e);
+	return fd_close_others(keep, countof(keep), e);
 }
 
 /* The runner's arguments and environment are secrets to the suite, which can read

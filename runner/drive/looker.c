@@ -25,41 +25,27 @@
 
 #define SENSORS_MAX 16
 
-static int compare_fds(const void *a, const void *b)
-{
-	return *(const int *)a - *(const int *)b;
-}
-
 /* Close all but what the looker needs; 0, 1 and 2 become /dev/null. */
 static int close_others(const struct cell *cell, int channel, struct err *e)
 {
-	int keep[CELL_TREES_MAX + 32] = { cell->pidfd,         channel,
-					  fault_fd(),          cell->view.root,
-					  cell->view.proc,     cell->view.scratch,
-					  cell->view.fanotify, cell->view.listener,
+	int keep[CELL_TREES_MAX + 32] = { 0,
+					  1,
+					  2,
+					  cell->pidfd,
+					  channel,
+					  fault_fd(),
+					  cell->view.root,
+					  cell->view.proc,
+					  cell->view.scratch,
+					  cell->view.fanotify,
+					  cell->view.listener,
 					  cell->view.userns };
-	size_t n = 9;
+	size_t n = 12;
 	for (size_t i = 0; i < cell->view.places_len; i++)
 		keep[n++] = cell->view.places[i].base;
 	assert(n <= countof(keep));
-	qsort(keep, n, sizeof(keep[0]), compare_fds);
-
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null < 0)
-		return err_sys(e, "open /dev/null");
-	for (int fd = 0; fd < 3; fd++)
-		if (dup2(null, fd) < 0)
-			return err_sys(e, "detach the looker from the terminal");
-	int from = 3;
-	for (size_t i = 0; i < n; i++) {
-		if (keep[i] < from)
-			continue;
-		if (keep[i] > from)
-			close_range((unsigned int)from, (unsigned int)keep[i] - 1, 0);
-		from = keep[i] + 1;
-	}
-	close_range((unsigned int)from, ~0U, 0);
-	return 0;
+	int r = fd_null_standard(e);
+	return r < 0 ? r : fd_close_others(keep, n, e);
 }
 
 /* Into the cell's user namespace: a file of mode 000 and another process's memory can be read from

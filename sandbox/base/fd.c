@@ -84,6 +84,40 @@ int fd_load(int dir_fd, const char *path, size_t len_max, char **ret, size_t *re
 	return 0;
 }
 
+static int by_number(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+int fd_close_others(int *keep, size_t n, struct err *e)
+{
+	qsort(keep, n, sizeof(*keep), by_number);
+	int from = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (keep[i] > from &&
+		    close_range((unsigned int)from, (unsigned int)keep[i] - 1, 0) < 0)
+			return err_sys(e, "close the caller's descriptors");
+		if (keep[i] >= from)
+			from = keep[i] + 1;
+	}
+	if (close_range((unsigned int)from, ~0U, 0) < 0)
+		return err_sys(e, "close the caller's descriptors");
+	return 0;
+}
+
+int fd_null_standard(struct err *e)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0)
+		return err_sys(e, "open /dev/null");
+	for (int fd = 0; fd < 3; fd++)
+		if (null != fd && dup2(null, fd) < 0)
+			return err_sys(e, "let go of descriptor %d", fd);
+	if (null > 2)
+		close(null);
+	return 0;
+}
+
 int fd_send(int sock, const void *bytes, size_t len, const int *fds, size_t fds_len)
 {
 	assert(fds_len <= FD_SEND_MAX);

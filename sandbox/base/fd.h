@@ -21,6 +21,12 @@ int fd_write_full(int fd, const void *bytes, size_t len);
  * and NUL-terminated; ret_len may be NULL. */
 int fd_load(int dir_fd, const char *path, size_t len_max, char **ret, size_t *ret_len, struct err *e);
 
+/* For a fork that goes on alone: close every descriptor but those n, which are sorted; -1 among them
+ * is none. */
+int fd_close_others(int *keep, size_t n, struct err *e);
+/* 0, 1 and 2 become /dev/null, or whoever waits for their end would wait for us. */
+int fd_null_standard(struct err *e);
+
 /* One SEQPACKET message with descriptors. 0, or -1 and errno. */
 int fd_send(int sock, const void *bytes, size_t len, const int *fds, size_t fds_len);
 /* One message. The count of bytes (0: the other side is gone), or -1 and errno; EBADMSG when it

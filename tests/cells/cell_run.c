@@ -31,6 +31,7 @@ struct options {
 	struct cell_bind binds[LIST_MAX];
 	const char *hidden[LIST_MAX];
 	struct cell_file files[LIST_MAX];
+	uint16_t forwards[LIST_MAX];
 	struct strv env;
 	char cwd[PATH_MAX];
 	const char *out;
@@ -64,6 +65,7 @@ static void defaults(struct options *o)
 		.binds = o->binds,
 		.hidden = o->hidden,
 		.files = o->files,
+		.forwards = o->forwards,
 		.scratch_bytes = 1ULL << 30,
 		.scratch_inodes = 1 << 20,
 		.pid_max = 4096,
@@ -85,6 +87,7 @@ enum {
 	OPT_HOME,
 	OPT_GIT_DIR,
 	OPT_NETWORK_HOST,
+	OPT_FORWARD,
 	OPT_TIMEOUT,
 	OPT_GRACE,
 	OPT_SCRATCH,
@@ -108,6 +111,7 @@ static const struct option longs[] = {
 	{ "home", required_argument, NULL, OPT_HOME },
 	{ "git-dir", required_argument, NULL, OPT_GIT_DIR },
 	{ "network-host", no_argument, NULL, OPT_NETWORK_HOST },
+	{ "forward", required_argument, NULL, OPT_FORWARD },
 	{ "timeout-ms", required_argument, NULL, OPT_TIMEOUT },
 	{ "grace-ms", required_argument, NULL, OPT_GRACE },
 	{ "scratch-bytes", required_argument, NULL, OPT_SCRATCH },
@@ -164,6 +168,11 @@ static void set_pair(struct options *o, int option, char *arg)
 static void set_number(struct options *o, int option, unsigned int n)
 {
 	switch (option) {
+	case OPT_FORWARD:
+		if (o->spec.forwards_len == LIST_MAX)
+			die("too many of these");
+		o->forwards[o->spec.forwards_len++] = (uint16_t)n;
+		break;
 	case OPT_TIMEOUT:
 		o->spec.timeout_ms = n;
 		break;

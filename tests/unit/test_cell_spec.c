@@ -119,6 +119,22 @@ static void test_rest(void)
 	refuses(&spec, "300 processes are too few");
 }
 
+static void test_forwards(void)
+{
+	static const uint16_t ports[CELL_FORWARDS_MAX + 1] = { 80, 5432, 80 };
+	struct cell_spec spec = good();
+	spec.forwards = ports;
+	spec.forwards_len = 2;
+	accepts(&spec, "two ports");
+	spec.network = CELL_NETWORK_HOST;
+	refuses(&spec, "port 80 cannot be forwarded into the host's own network");
+	spec.network = CELL_NETWORK_NONE;
+	spec.forwards_len = 3;
+	refuses(&spec, "port 80 is to be forwarded twice");
+	spec.forwards_len = CELL_FORWARDS_MAX + 1;
+	refuses(&spec, "17 ports are to be forwarded: at most 16 can be");
+}
+
 static void test_lists(void)
 {
 	static const struct {
@@ -167,6 +183,7 @@ static void test_lists(void)
 
 int main(void)
 {
+	test_forwards();
 	test_projects();
 	test_long_path();
 	test_rest();
