@@ -28,6 +28,7 @@ struct vantage {
 	int proc;     /* the cell's /proc */
 	int scratch;  /* the root of the scratch */
 	int fanotify; /* marks the scratch; -1: look by scan */
+	const char *why_scan; /* why fanotify is -1 though it was wanted; NULL */
 	const struct vantage_place *places;
 	size_t places_len;
 	const struct vantage_zone *zones;

@@ -678,6 +678,8 @@ static void files_close_at(struct files **f)
 static int open_trackers(struct files *f, struct err *e)
 {
 	int r = tracker_scan.open(f->v, &f->scanner, e);
+	if (f->v->fanotify < 0 && f->v->why_scan)
+		snprintf(f->why_scan, sizeof(f->why_scan), "%.200s", f->v->why_scan);
 	if (r || f->v->fanotify < 0)
 		return r;
 	struct err why = ERR_NULL;

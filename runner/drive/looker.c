@@ -83,6 +83,7 @@ static int look(const struct order *order, const struct order_setup *setup, cons
 				   .proc = view->proc,
 				   .scratch = view->scratch,
 				   .fanotify = view->fanotify,
+				   .why_scan = setup->spec->no_watch ? NULL : view->why_no_fanotify,
 				   .places = places,
 				   .places_len = view->places_len,
 				   .zones = setup->zones,
