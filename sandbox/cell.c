@@ -39,6 +39,7 @@
 #include "sandbox/base/fault.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/caps.h"
+#include "sandbox/cause.h"
 #include "sandbox/forward.h"
 #include "sandbox/isolation.h"
 #include "sandbox/layout.h"
@@ -47,13 +48,6 @@
 #include "sandbox/warden.h"
 
 #define MOUNTINFO_LEN_MAX (16 << 20)
-
-/* Namespaces are what a host may refuse us. */
-static int refused(struct err *e)
-{
-	userns_explain(e);
-	return err_status(e, STATUS_HOST);
-}
 
 /* A warden that does not hear has failed, and its last words say why. */
 static void tell(const struct cell *cell, enum sync_kind kind)
@@ -83,7 +77,8 @@ static int start_warden(const struct warden_setup *setup, struct cell *cell, str
 	errno = code;
 	if (pid < 0) {
 		err_sys(e, "make namespaces");
-		return refused(e);
+		cause_explain(CAUSE_AT_CLONE, NULL, e);
+		return err_status(e, STATUS_HOST);
 	}
 	cell->pid = (pid_t)pid;
 	return 0;
@@ -148,8 +143,8 @@ static int expect(int sock, enum sync_kind kind, struct sync_record *ret, int *f
 		return r;
 	if (ret->kind == SYNC_ERR) {
 		*e = ret->err;
-		/* Where a host lets a namespace be made and nothing be done in it (AppArmor). */
-		return e->code == EPERM || e->code == EACCES ? userns_explain(e) : -e->code;
+		/* Where a host lets a namespace be made and nothing be done in it. */
+		return cause_explain(CAUSE_AT_INSIDE, NULL, e);
 	}
 	if (ret->kind != kind)
 		return err_set(e, EPROTO, "the cell said %u where %u was due", ret->kind, kind);
@@ -236,8 +231,10 @@ static int start_in(const struct cell_spec *spec, const struct layout *board, st
 		return r;
 	fault_point("cell-clone");
 	r = userns_map(cell->pid, spec->uid, spec->gid, e);
-	if (r < 0)
-		return refused(e);
+	if (r < 0) {
+		cause_explain(CAUSE_AT_INSIDE, NULL, e);
+		return err_status(e, STATUS_HOST);
+	}
 	tell(cell, SYNC_MAPPED);
 	return 0;
 }

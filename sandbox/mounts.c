@@ -12,6 +12,7 @@
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fault.h"
+#include "sandbox/cause.h"
 #include "sandbox/cell_spec.h"
 #include "sandbox/etc.h"
 #include "sandbox/mount.h"
@@ -44,19 +45,20 @@ int mounts_begin(const struct cell_spec *spec, struct mounts *m, struct err *e)
 {
 	int r = scratch_new(spec, &m->scratch_mount, e);
 	if (r < 0)
-		return r;
+		return cause_explain(CAUSE_AT_SCRATCH, NULL, e);
 	m->scratch = openat(m->scratch_mount, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (m->scratch < 0)
 		return err_sys(e, "open the scratch");
 	if (mkdirat(m->scratch, "upper", 0755) < 0 || mkdirat(m->scratch, "work", 0755) < 0)
 		return err_sys(e, "make folders for the layers");
-	r = mount_new("proc", NULL, 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
-		      &m->proc_mount, e);
-	if (r == -EPERM)
-		err_hint(e, "the kernel lets nobody mount a /proc who sees only parts of the one "
-			    "around (a container masks it): docker run --security-opt "
-			    "systempaths=unconfined, podman run --security-opt unmask=ALL");
-	return r;
+	return 0;
+}
+
+int mounts_proc(struct mounts *m, struct err *e)
+{
+	int r = mount_new("proc", NULL, 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+			  &m->proc_mount, e);
+	return r < 0 ? cause_explain(CAUSE_AT_PROC, NULL, e) : 0;
 }
 
 /* ---- entering ---- */
@@ -175,7 +177,9 @@ static int prepare_overlay(const struct layout_place *place, int *ret, int *ret_
 		*ret_base = take_fd(&base);
 	/* Some filesystems can be no lower layer. The project must; what else there is stays
 	 * read-only then. */
-	return r == -EINVAL && !place->project ? 0 : r;
+	if (r == -EINVAL && !place->project)
+		return 0;
+	return r < 0 ? cause_explain(CAUSE_AT_OVERLAY, place->path, e) : 0;
 }
 
 static int prepare_empty(const struct layout_place *place, int scratch, struct err *e)

@@ -3,8 +3,9 @@
  * mounts: the cell's file tree, from the host's and a layout. Deeds in this
  * order, once, in the cell's namespaces:
  *
- *	mounts_begin	a scratch and a /proc, attached nowhere: somebody else can
- *			fill the one and use the other from here on
+ *	mounts_begin	a scratch,
+ *	mounts_proc	a /proc, both attached nowhere: somebody else can fill the one
+ *			and use the other from here on
  *	mounts_enter	the host's tree, read-only, becomes the root
  *	mounts_prepare	what will be covered is cloned, overlays are made, half of them by
  *			somebody else: mounts_help, mounts_helped
@@ -47,6 +48,7 @@ struct mounts {
 
 void mounts_init(struct mounts *m);
 int mounts_begin(const struct cell_spec *spec, struct mounts *m, struct err *e);
+int mounts_proc(struct mounts *m, struct err *e);
 int mounts_enter(struct mounts *m, struct err *e);
 int mounts_prepare(const struct cell_spec *spec, const struct layout *layout, struct mounts *m,
 		   struct err *e);

@@ -1,6 +1,6 @@
 #pragma once
 /*
- * userns: which namespaces a cell has, its ids, and why a host refuses them.
+ * userns: which namespaces a cell has, and its ids.
  *
  * Keeps nothing.
  */
@@ -32,7 +32,3 @@ void namespaces_look(int proc, uint64_t ret[NAMESPACES_N]);
 int userns_map(pid_t pid, uid_t uid, gid_t gid, struct err *e);
 /* The map that gives every id of a uid_map's text to itself; pure. */
 int userns_identity(const char *map, struct buf *ret, struct err *e);
-
-/* e may say that a host refuses namespaces, or work in them: when it does, add who, and the remedy,
- * and STATUS_HOST. A hint that stands stays. Returns the negative code in e. */
-int userns_explain(struct err *e);

@@ -199,6 +199,8 @@ static int build(struct warden *w, struct err *e)
 		return err_sys(e, "set the host name");
 	int r = mounts_begin(w->spec, &w->mounts, e);
 	if (!r)
+		r = mounts_proc(&w->mounts, e);
+	if (!r)
 		r = start_command(w, e);
 	if (!r)
 		r = mounts_enter(&w->mounts, e);

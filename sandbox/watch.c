@@ -14,11 +14,15 @@
 	(FAN_CREATE | FAN_DELETE | FAN_RENAME | FAN_ATTRIB | FAN_MODIFY | FAN_CLOSE_WRITE | \
 	 FAN_OPEN | FAN_ONDIR)
 
+/* Before 6.16 the kernel has no such thing for a user namespace. */
 static int refused(const char *what, char *why, size_t why_len)
 {
-	const char *hint = errno == EMFILE ? " (user.max_fanotify_groups)" : "";
-	snprintf(why, why_len, "%s: %s%s", what, strerrordesc_np(errno), hint);
-	return -1;
+	int code = errno;
+	const char *hint = code == EMFILE                    ? " (fs.fanotify.max_user_groups)"
+			   : code == EPERM || code == EINVAL ? " (it needs Linux 6.16)"
+							     : "";
+	snprintf(why, why_len, "%s: %s%s", what, strerrordesc_np(code), hint);
+	return -code;
 }
 
 int watch_open(int scratch, char *why, size_t why_len)

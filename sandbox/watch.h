@@ -7,5 +7,5 @@
  */
 #include <stddef.h>
 
-/* The group, or -1 with the reason in why: not an error, the tracker scans instead. */
+/* The group, or a negative errno with the reason in why: no failure, the tracker scans instead. */
 int watch_open(int scratch, char *why, size_t why_len);

@@ -27,7 +27,7 @@ limited max_user_namespaces
 refused "user.max_user_namespaces = 0" "make namespaces: No space left on device" \
 	"user.max_user_namespaces is 0 here"
 limited max_net_namespaces
-refused "another limit" "make namespaces: No space left on device" "a limit on namespaces is reached"
+refused "another limit" "make namespaces: No space left on device" "user.max_net_namespaces is 0 here"
 
 # A container that covers parts of /proc.
 user=()

@@ -50,21 +50,9 @@ static void test_compare(void)
 	       "the host's network, not asked for: %s", isolation.why[ISOLATION_NET]);
 }
 
-static void test_explain(void)
-{
-	struct err e = ERR_NULL;
-	err_set(&e, EPERM, "make namespaces");
-	tap_ok(userns_explain(&e) == -EPERM && e.status == STATUS_HOST && e.hint[0],
-	       "a refusal has a hint: %s", e.hint);
-	err_set(&e, EPERM, "mount a proc");
-	err_hint(&e, "mine");
-	tap_ok(userns_explain(&e) == -EPERM && text_eq(e.hint, "mine"), "a hint that stands stays");
-}
-
 int main(void)
 {
 	test_identity();
 	test_compare();
-	test_explain();
 	return tap_done();
 }
