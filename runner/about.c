@@ -75,7 +75,8 @@ static cJSON *tree_of(const struct about *a)
 	    !add(tree, "command", json_texts(spec->argv)) ||
 	    json_add_name(tree, "project", spec->project) || json_add_name(tree, "cwd", spec->cwd) ||
 	    !cJSON_AddStringToObject(tree, "adapter", a->adapter->name) ||
-	    !add(tree, "plan", json_texts(plan)) || !add(tree, "config", config_json(a->config, CONFIG_RUN)) ||
+	    !add(tree, "plan", json_texts(plan)) ||
+	    !add(tree, "config", config_json(a->config, CONFIG_RUN)) ||
 	    !add(tree, "notes", json_texts((const char *const *)a->prepared->notes.at)) ||
 	    !add(tree, "environment", environment(a->prepared)) ||
 	    (a->isolation && !add_isolation(tree, a->isolation)))

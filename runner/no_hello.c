@@ -6,20 +6,17 @@
 
 #include "sandbox/base/err.h"
 
-#define STATUS_NOT_EXECUTABLE 126
-#define STATUS_NOT_FOUND      127
-
-static int explain_exec(const struct no_hello *n, struct err *e)
+int no_exec_explain(const char *command, const char *path, int code, struct err *e)
 {
-	if (n->exec_error == ENOENT && !strchr(n->command, '/')) {
-		err_set(e, ENOENT, "there is no command %s along PATH in the cell: %s", n->command,
-			n->path);
+	if (code == ENOENT && !strchr(command, '/')) {
+		err_set(e, ENOENT, "there is no command %s along PATH in the cell: %s", command,
+			path);
 		return err_hint(e, "a tool below your home is seen when its folder stands in your PATH, "
 				   "or with --expose PATH");
 	}
-	errno = n->exec_error;
-	err_sys(e, "run %s", n->command);
-	if (n->exec_error == ENOENT)
+	errno = code;
+	err_sys(e, "run %s", command);
+	if (code == ENOENT)
 		return err_hint(e, "what lies below your home, /tmp or /run is seen with --expose PATH; "
 				   "or the interpreter in its first line is missing");
 	return -e->code;
@@ -47,7 +44,8 @@ static int explain_end(const struct no_hello *n, struct err *e)
 
 int no_hello_explain(const struct no_hello *n, struct err *e)
 {
-	int r = n->exec_failed ? explain_exec(n, e) : explain_end(n, e);
+	int r = n->exec_failed ? no_exec_explain(n->command, n->path, n->exec_error, e)
+			       : explain_end(n, e);
 	err_status(e, STATUS_HOST);
 	return r;
 }

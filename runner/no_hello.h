@@ -17,3 +17,6 @@ struct no_hello {
 
 /* Sets the err and returns it: STATUS_HOST. */
 int no_hello_explain(const struct no_hello *n, struct err *e);
+
+/* The same for a command that could not be executed: `code` is why. */
+int no_exec_explain(const char *command, const char *path, int code, struct err *e);

@@ -304,6 +304,10 @@ int cell_read(struct cell *cell, struct cell_event *ret, struct err *e)
 		*ret = (struct cell_event){ .kind = CELL_GONE };
 		return 0;
 	}
+	if (record.kind == SYNC_STOPPED) {
+		*ret = (struct cell_event){ .kind = CELL_STOPPED };
+		return 0;
+	}
 	if (record.kind != SYNC_EXITED)
 		return err_set(e, EPROTO, "cell: the warden said %u in a running cell", record.kind);
 	*ret = record.event;

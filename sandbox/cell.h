@@ -86,8 +86,9 @@ int cell_start(const struct cell_spec *spec, struct cell *ret, struct err *e);
 int cell_go(struct cell *cell, struct err *e);
 
 enum cell_event_kind {
-	CELL_EXITED, /* the command ended; survivors stand below */
-	CELL_GONE,   /* the warden itself is gone (killed from outside, or released) */
+	CELL_EXITED,  /* the command ended; survivors stand below */
+	CELL_STOPPED, /* the command stopped, and not by cell_signal() */
+	CELL_GONE,    /* the warden itself is gone (killed from outside, or released) */
 };
 #define CELL_SURVIVORS_MAX 64
 struct cell_event {
@@ -109,7 +110,8 @@ int cell_read(struct cell *cell, struct cell_event *ret, struct err *e);
 
 /* Ask the command to stop: signal to its process group, SIGKILL after grace_ms. */
 int cell_stop(struct cell *cell, int signal, struct err *e);
-/* Kill the command at once; CELL_EXITED follows. */
+/* Kill the command at once; CELL_EXITED follows. After that: kill the survivors, and CELL_EXITED
+ * follows once more, with those that could not be killed in a second. */
 int cell_kill(struct cell *cell, struct err *e);
 /* Pass a signal on to the command (SIGTSTP, SIGCONT, SIGUSR1, SIGWINCH …). */
 int cell_signal(struct cell *cell, int signal, struct err *e);

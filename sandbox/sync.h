@@ -30,7 +30,8 @@ enum sync_kind {
 	SYNC_OBSERVED, /* isolation; from the command */
 	SYNC_READY,    /* ready; descriptors in the order of enum sync_fd, then bases */
 	SYNC_EXITED,   /* event */
-	SYNC_ERR,      /* err; also command to warden */
+	SYNC_STOPPED,
+	SYNC_ERR, /* err; also command to warden */
 };
 
 /* The descriptors that come with SYNC_READY, before the bases of the overlays. */

@@ -32,6 +32,7 @@
 /* Processes that are dying when the command ends (a helper that saw its pipe close) get this long
  * before they count as left behind. Nobody waits when nobody is left. */
 #define SETTLE_MS 50
+#define KILL_MS   1000 /* for survivors to die of SIGKILL */
 
 enum phase { PHASE_READY, PHASE_RUNNING, PHASE_SETTLING, PHASE_EXITED };
 
@@ -51,6 +52,7 @@ struct warden {
 	int fanotify; /* the last one to close it pays milliseconds; let that be us, dying */
 
 	enum phase phase;
+	bool paused;        /* the runner stopped the command, and knows */
 	int64_t kill_at_ms; /* -1: never */
 	int64_t stop_at_ms;
 	int64_t settled_at_ms;
@@ -319,14 +321,30 @@ static void settle(struct warden *w)
 	fault_point("warden-exited");
 }
 
+static void kill_survivors(struct warden *w)
+{
+	kill(-1, SIGKILL); /* all but us */
+	w->phase = PHASE_SETTLING;
+	w->settled_at_ms = now_ms() + KILL_MS;
+	settle(w);
+}
+
+static void tell_stopped(const struct warden *w)
+{
+	if (!w->paused)
+		sync_tell(w->control, SYNC_STOPPED, 0, NULL);
+}
+
 static void reap(struct warden *w)
 {
 	struct signalfd_siginfo info;
 	while (read(w->signals, &info, sizeof(info)) > 0)
 		continue;
 	int status;
-	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-		if (pid != w->command)
+	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
+		if (pid == w->command && WIFSTOPPED(status))
+			tell_stopped(w);
+		if (pid != w->command || WIFSTOPPED(status))
 			continue;
 		struct sync_record record;
 		if (sync_recv(w->command_sock, &record, NULL, 0, NULL, NULL) > 0 &&
@@ -358,10 +376,15 @@ static void obey(struct warden *w)
 		stop_command(w, record.signal);
 		return;
 	case SYNC_KILL:
+		if (w->phase == PHASE_EXITED) {
+			kill_survivors(w);
+			return;
+		}
 		w->event.asked = true;
 		signal_command(w, SIGKILL);
 		return;
 	case SYNC_SIGNAL:
+		w->paused = record.signal == SIGSTOP || (w->paused && record.signal != SIGCONT);
 		signal_command(w, record.signal);
 		return;
 	case SYNC_RELEASE:
@@ -374,6 +397,7 @@ static void obey(struct warden *w)
 	case SYNC_OBSERVED:
 	case SYNC_READY:
 	case SYNC_EXITED:
+	case SYNC_STOPPED:
 	case SYNC_ERR:
 		break;
 	}

@@ -6,12 +6,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "runner/drive/looker.h"
 #include "runner/drive/session.h"
+#include "runner/drive/signals.h"
 #include "runner/ledger.h"
 #include "runner/progress.h"
 #include "sandbox/base/buf.h"
@@ -35,7 +35,7 @@ struct run {
 	struct cell cell;
 	struct looker looker;
 	struct buf lines; /* from the looker, not yet whole */
-	int signals;
+	struct signals signals;
 	int output; /* read end of the suite's output; -1: it ended */
 	int log;
 	uint64_t log_len;
@@ -169,38 +169,19 @@ static int interrupt(struct run *run, struct err *e)
 	return cell_stop(&run->cell, SIGINT, e);
 }
 
+static const int heard[] = { SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT };
+
 static int take_signal(struct run *run, struct err *e)
 {
-	struct signalfd_siginfo info;
-	if (read(run->signals, &info, sizeof(info)) != sizeof(info))
-		return 0;
-	switch (info.ssi_signo) {
-	case SIGTSTP: /* the command has no terminal: it would not stop by itself */
-		if (!run->exited)
-			cell_signal(&run->cell, SIGSTOP, NULL);
-		raise(SIGSTOP);
-		return run->exited ? 0 : cell_signal(&run->cell, SIGCONT, e);
+	switch (signals_take(&run->signals)) {
+	case 0:
 	case SIGCONT:
 		return 0;
+	case SIGTSTP:
+		return signals_pause(&run->cell, !run->exited, e);
 	default:
 		return interrupt(run, e);
 	}
-}
-
-static int signals_open(sigset_t *ret_before, struct err *e)
-{
-	sigset_t mine;
-	sigemptyset(&mine);
-	static const int heard[] = { SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT };
-	for (size_t i = 0; i < countof(heard); i++) {
-		struct sigaction now; /* what the caller has us ignore, as nohup does, stays so */
-		if (!sigaction(heard[i], NULL, &now) && now.sa_handler != SIG_IGN)
-			sigaddset(&mine, heard[i]);
-	}
-	if (sigprocmask(SIG_BLOCK, &mine, ret_before))
-		return err_sys(e, "block signals");
-	int fd = signalfd(-1, &mine, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? err_sys(e, "signalfd") : fd;
 }
 
 /* ---- what the warden says ---- */
@@ -211,6 +192,8 @@ static int take_event(struct run *run, struct err *e)
 	int r = cell_read(&run->cell, &event, e);
 	if (r)
 		return r;
+	if (event.kind == CELL_STOPPED) /* a test stopped its own process: the time limit is for that */
+		return 0;
 	if (event.kind == CELL_GONE)
 		return err_set(e, ECHILD,
 			       "the cell ended before its command did: its process 1 was killed");
@@ -240,7 +223,7 @@ static int drive(struct run *run, struct err *e)
 		enum { CONTROL, SIGNALS, LOOKER, OUTPUT, N };
 		struct pollfd polls[N] = {
 			[CONTROL] = { run->exited ? -1 : run->cell.control, POLLIN, 0 },
-			[SIGNALS] = { run->signals, POLLIN, 0 },
+			[SIGNALS] = { run->signals.fd, POLLIN, 0 },
 			[LOOKER] = { calm > 0 ? -1 : run->looker.channel, POLLIN, 0 },
 			[OUTPUT] = { calm > 0 ? -1 : run->output, POLLIN, 0 },
 		};
@@ -311,12 +294,12 @@ int order_run(const struct order *order, const struct order_setup *setup, struct
 			   .result = &result,
 			   .cell = CELL_NULL,
 			   .looker = LOOKER_NULL,
-			   .signals = -1,
+			   .signals = SIGNALS_NULL,
 			   .output = -1,
 			   .log = -1 };
-	sigset_t before;
-	run.signals = signals_open(&before, e);
-	int r = run.signals < 0 ? run.signals : ledger_open_log(ledger, order->name, &run.log, e);
+	int r = signals_open(heard, countof(heard), &run.signals, e);
+	if (!r)
+		r = ledger_open_log(ledger, order->name, &run.log, e);
 	if (!r)
 		r = start(&run, e);
 	if (!r)
@@ -331,8 +314,7 @@ int order_run(const struct order *order, const struct order_setup *setup, struct
 	buf_done(&run.lines);
 	fd_close_at(&run.output);
 	fd_close_at(&run.log);
-	fd_close_at(&run.signals);
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	signals_done(&run.signals);
 	if (!r)
 		*ret = result;
 	return r;

@@ -22,6 +22,10 @@
 #define ADAPTER_DIR CELL_RUN_DIR "/adapter"
 #define INODES_MIN  16384
 
+/* In place of an adapter where none is to speak. */
+static const char *const no_command[] = { NULL };
+static const struct adapter nobody = { .command = no_command };
+
 void prepared_done(struct prepared *p)
 {
 	strv_done(&p->env);
@@ -109,16 +113,19 @@ static int read_setting(struct prepared *p, const char *row, const char *cache,
 static int make_env(struct prepared *p, const struct config *c, const struct adapter *adapter,
 		    const char *const *caller, struct err *e)
 {
-	struct env_setting settings[32] = { { .name = "FUMEHOOD_SOCKET", .value = CELL_SOCKET } };
-	size_t n = 1;
+	struct env_setting settings[32];
+	size_t n = 0;
 	const char *cache = cache_dir(p, c);
 	if (!cache)
 		return no_memory(e);
-	for (; adapter->env && adapter->env[n]; n++) {
+	if (adapter != &nobody)
+		settings[n++] =
+			(struct env_setting){ .name = "FUMEHOOD_SOCKET", .value = CELL_SOCKET };
+	for (const char *const *row = adapter->env; row && *row; row++) {
 		if (n == countof(settings))
 			return err_set(e, E2BIG, "adapter %s sets over %zu variables",
 				       adapter->name, countof(settings));
-		if (read_setting(p, adapter->env[n], cache, &settings[n]))
+		if (read_setting(p, *row, cache, &settings[n++]))
 			return no_memory(e);
 	}
 	struct env_ask ask = {
@@ -314,8 +321,8 @@ static int make_spec(struct prepared *p, const struct config *c, const struct ad
 		.scratch_bytes = bytes,
 		.scratch_inodes = bytes / 4096 < INODES_MIN ? INODES_MIN : bytes / 4096,
 		.pid_max = PREPARE_PID_MAX,
-		.no_canary = !c->canary,
-		.no_watch = c->tracker == CONFIG_TRACKER_SCAN,
+		.no_canary = !c->canary || adapter == &nobody,
+		.no_watch = c->tracker == CONFIG_TRACKER_SCAN || adapter == &nobody,
 		.allow_nested = c->allow_nested,
 		.no_caps = c->caps == CONFIG_CAPS_NONE,
 		.timeout_ms = c->timeout_ms,
@@ -330,6 +337,7 @@ static int make_spec(struct prepared *p, const struct config *c, const struct ad
 int prepare(const struct config *c, const struct adapter *adapter, const char *const *caller,
 	    struct prepared *ret, struct err *e)
 {
+	adapter = adapter ? adapter : &nobody;
 	cleanup(prepared_done) struct prepared p = PREPARED_NULL;
 	int r = make_spec(&p, c, adapter, e);
 	r = r ? r : find_visible(&p, c, caller, e);

@@ -30,7 +30,8 @@ struct prepared {
 };
 #define PREPARED_NULL ((struct prepared){ 0 })
 
-/* Borrows from c and adapter, which must outlive *ret. `caller`: environ. */
+/* Borrows from c and adapter, which must outlive *ret. `caller`: environ. An adapter of NULL: nobody
+ * speaks, and nobody looks before the command has ended. */
 int prepare(const struct config *c, const struct adapter *adapter, const char *const *caller,
 	    struct prepared *ret, struct err *e);
 void prepared_done(struct prepared *p);

@@ -5,15 +5,13 @@
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 
-#define STATUS_BUDGET 124
-
 int status_for_bisect(int status)
 {
 	static const struct {
 		int status, bisect;
 	} rows[] = {
 		{ STATUS_INCOMPLETE, 125 }, { STATUS_NO_TESTS, 125 }, { STATUS_HOST, 125 },
-		{ STATUS_BUDGET, 125 },     { STATUS_USAGE, 128 },    { STATUS_DATA, 128 },
+		{ STATUS_TIMEOUT, 125 },    { STATUS_USAGE, 128 },    { STATUS_DATA, 128 },
 		{ STATUS_INTERNAL, 128 },
 	};
 	for (size_t i = 0; i < countof(rows); i++)
@@ -46,7 +44,7 @@ static int judge(const struct status_facts *f, struct verdict *v)
 		r = strv_addf(why, "%zu thing%s left behind", PLURAL(f->leaks));
 	if (!r && holds(v, !f->tests && !cut_short, STATUS_NO_TESTS))
 		r = strv_add(why, "no tests ran");
-	if (!r && holds(v, f->timed_out, STATUS_BUDGET))
+	if (!r && holds(v, f->timed_out, STATUS_TIMEOUT))
 		r = strv_add(why, "the time limit of the run passed");
 	if (!r && holds(v, f->reduced[0], STATUS_INCOMPLETE))
 		r = strv_addf(why, "the isolation is reduced: %s", f->reduced);

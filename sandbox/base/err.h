@@ -19,6 +19,10 @@ enum {
 	STATUS_DATA = 65,
 	STATUS_HOST = 69,
 	STATUS_INTERNAL = 70,
+	STATUS_TIMEOUT = 124,
+	STATUS_OURS = 125, /* of exec, whose other statuses are the command's */
+	STATUS_NOT_EXECUTABLE = 126,
+	STATUS_NOT_FOUND = 127,
 	STATUS_INTERRUPTED = 130,
 };
 

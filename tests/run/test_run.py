@@ -6,81 +6,14 @@ A case is a suite of a few lines, a command line and what must come of it. The b
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-import time
 
 import schema
+from place import BINARY, NO_LONGER_THAN, Place, finish, ok, plan, skip, wait_for
 
-BINARY = os.path.realpath(sys.argv[1])
 PYTEST = ["/usr/bin/python3", "-m", "pytest", "-q"]
-NO_LONGER_THAN = 120
-
-count = 0
-failed = 0
-
-
-def ok(holds, name, *shown):
-    global count, failed
-    count += 1
-    failed += not holds
-    print("%sok %d - %s" % ("" if holds else "not ", count, name.replace("#", "")))
-    for text in shown if not holds else ():
-        print("\n".join("# " + line for line in str(text).split("\n")))
-
-
-def finish(process):
-    """Status and both outputs, to the byte."""
-    texts = process.communicate(timeout=NO_LONGER_THAN)
-    return (process.returncode, *(text.decode(errors="surrogateescape") for text in texts))
-
-
-class Place:
-    """A project with its own home and state folder."""
-
-    def __init__(self, files):
-        self.top = tempfile.mkdtemp(prefix="fumehood-run.", dir=os.environ.get("TMPDIR", "/var/tmp"))
-        self.home = os.path.join(self.top, "home")
-        self.project = os.path.join(self.top, "project")
-        os.makedirs(self.home)
-        os.makedirs(os.path.join(self.project, ".git"))
-        for name, text in files.items():
-            path = os.path.join(self.top, name) if name.startswith("home/") else os.path.join(self.project, name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "wb") as out:
-                out.write(text if isinstance(text, bytes) else text.encode())
-
-    def environment(self, more):
-        found = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": self.home, "LANG": "C.UTF-8"}
-        found.update(more)
-        return found
-
-    def start(self, args, env):
-        return subprocess.Popen(
-            [BINARY] + args,
-            cwd=self.project,
-            env=self.environment(env),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-
-    def run(self, args, env=None):
-        return finish(self.start(args, env or {}))
-
-    def folder(self):
-        """The newest run."""
-        found = []
-        for top, _, files in os.walk(os.path.join(self.home, ".local/state/fumehood")):
-            if "run.json" in files:
-                found.append(top)
-        return max(found) if found else None
-
-    def done(self):
-        shutil.rmtree(self.top, ignore_errors=True)
 
 
 # What a case says: files, args (the command follows --), env; status; texts that out and err must
@@ -92,7 +25,7 @@ CONFIG = "fumehood.json"
 
 CASES = [
     # the command line
-    ("no argument", dict(args=[], status=0, out=["([^\n]*\n){10}"], whole=True)),
+    ("no argument", dict(args=[], status=0, out=["([^\n]*\n){11}"], whole=True)),
     ("version", dict(args=["--version"], status=0, out=["^fumehood [0-9.]+$"])),
     ("help of a command", dict(args=["run", "--help"], status=0, out=["--pass-env NAME", "Exit status"])),
     ("short help", dict(args=["run", "-h"], status=0, out=["--pass-env NAME"], not_out=["Exit status"])),
@@ -428,16 +361,6 @@ def run_case(name, case):
     place.done()
 
 
-def wait_for(condition):
-    """Waits for what another process does; ends only when it never does."""
-    until = time.monotonic() + NO_LONGER_THAN
-    while time.monotonic() < until:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
-
-
 def ledger_has(place, text):
     folder = place.folder()
     if not folder:
@@ -559,7 +482,7 @@ def test_terminal():
 
 def test_full_run_folder():
     if os.geteuid() != 0:
-        count_skip("a run folder that is full", "only root can mount a small file system")
+        skip("a run folder that is full", "only root can mount a small file system")
         return
     place = Place({"test_a.py": "".join("def test_%d(): pass\n" % i for i in range(300))})
     script = (
@@ -586,15 +509,9 @@ def test_full_run_folder():
     place.done()
 
 
-def count_skip(name, why):
-    global count
-    count += 1
-    print("ok %d - %s # SKIP %s" % (count, name, why))
-
-
 def test_closed_run_folder():
     if os.geteuid() == 0:
-        count_skip("a run folder that cannot be written", "root can write everywhere")
+        skip("a run folder that cannot be written", "root can write everywhere")
         return
     place = Place({"test_a.py": LEAK, "closed/x": ""})
     os.chmod(os.path.join(place.project, "closed"), 0o500)
@@ -615,8 +532,7 @@ def main():
             run_case(name, case)
     if not chosen:
         run_others()
-    print("1..%d" % count)
-    return failed > 0
+    return plan()
 
 
 def run_others():

@@ -10,7 +10,7 @@
 #include "tests/lib/tap.h"
 
 static const struct adapter_file files[] = { { "plug.py", "pass\n", &"pass\n"[5] } };
-static const char *const env[] = { "SEED=0", "PYCACHE=${CACHE}/py",
+static const char *const env[] = { "FIRST=1", "SEED=0", "PYCACHE=${CACHE}/py",
 				   "PYTHONPATH=${PREPEND}:${ADAPTER}", NULL };
 static const char *const state_dirs[] = { "${CACHE}/py", ".cache", "${TMP}/of-*", "*/__any__", NULL };
 static const char *const command[] = { "python3", "-m", "frame", NULL };
@@ -34,6 +34,7 @@ static const struct {
 	const char *name, *value; /* a variable; "HOME/" stands for the fixture's home */
 } variables[] = {
 	{ "FUMEHOOD_SOCKET", "/run/fumehood/socket" },
+	{ "FIRST", "1" },
 	{ "SEED", "7" }, /* --env over the adapter's */
 	{ "PYCACHE", "home/.cache/py" },
 	{ "PYTHONPATH", "/run/fumehood/adapter:lib" },
@@ -146,6 +147,20 @@ static void test_faults(void)
 	tap_ok(wrong == 0 && n > 20, "each of %d faults is told", n);
 }
 
+/* A command that nobody asks: no socket, no canaries, no mark. */
+static void test_nobody(void)
+{
+	static const char *const args[] = { "exec", "--", "true", NULL };
+	cleanup(config_done) struct config c = CONFIG_NULL;
+	cleanup(prepared_done) struct prepared p = PREPARED_NULL;
+	struct err e = ERR_NULL;
+	int r = config_load(&c, CONFIG_EXEC, 3, args, &e);
+	r = r ? r : prepare(&c, NULL, caller, &p, &e);
+	tap_ok(r == 0 && p.spec.no_canary && p.spec.no_watch && !p.spec.files_len &&
+		       !env_get(p.spec.env, "FUMEHOOD_SOCKET") && text_eq(p.spec.argv[0], "true"),
+	       "without an adapter %s", e.text);
+}
+
 int main(void)
 {
 	cleanup(folder_done) struct folder f;
@@ -158,5 +173,6 @@ int main(void)
 	test_spec(&f);
 	test_refusals();
 	test_faults();
+	test_nobody();
 	return chdir("/") | tap_done();
 }

@@ -1,0 +1,299 @@
+"""fumehood exec: exit status, signals, terminal. Prints TAP.
+
+The binary is the first argument. Runs as whoever calls.
+"""
+
+import ctypes
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import schema
+from place import BINARY, NO_LONGER_THAN, Place, finish, ok, plan, wait_for
+
+PYTHON = "/usr/bin/python3"
+NULL_WRITE = "import ctypes; ctypes.memset(0, 1, 1)"
+
+# name, command, exit status: what a plain shell says (peers/sandboxes.md 3.9).
+STATUSES = [
+    ("exit 7", ["sh", "-c", "exit 7"], 7),
+    ("exit 255", ["sh", "-c", "exit 255"], 255),
+    ("abort()", [PYTHON, "-c", "import os; os.abort()"], 134),
+    ("a null write", [PYTHON, "-c", NULL_WRITE], 139),
+    ("raise(SIGTERM)", ["sh", "-c", "kill -TERM $$"], 143),
+    ("raise(SIGKILL)", ["sh", "-c", "kill -KILL $$"], 137),
+    ("raise(SIGINT)", [PYTHON, "-c", "import os, signal; signal.signal(2, signal.SIG_DFL); os.kill(os.getpid(), 2)"], 130),
+    ("raise(SIGPIPE)", ["sh", "-c", "kill -PIPE $$"], 141),
+    ("not found", ["fumehood-no-such-command"], 127),
+    ("not found, by path", ["./none"], 127),
+    ("not executable", ["./plain"], 126),
+    ("a folder", ["./folder"], 126),
+    ("an interpreter that is not there", ["./orphan"], 127),
+    ("a script without a first line", ["./bare", "6"], 6),
+]
+
+FILES = {"plain": "no program\n", "folder/x": "", "orphan": "#!/no/such/interpreter\n", "bare": "exit $1\n"}
+
+
+def make_place():
+    place = Place(FILES)
+    for name in ("orphan", "bare"):
+        os.chmod(os.path.join(place.project, name), 0o755)
+    return place
+
+
+def test_statuses():
+    place = make_place()
+    for name, command, expected in STATUSES:
+        status, out, err = place.run(["exec", "-q", "--"] + command)
+        ok(status == expected, "%s: %d" % (name, expected), status, out, err)
+        plain = subprocess.run(
+            ["sh", "-c", '"$@"; exit $?', "sh"] + command,
+            cwd=place.project,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=place.environment({}),
+            check=False,
+        )
+        ok(plain.returncode == expected, "as a shell says", plain.returncode)
+    place.done()
+
+
+# Options, command, exit status, what stderr says.
+FAULTS = [
+    ([], [], 125, ["there is no command to run", "hint: say what to run: fumehood exec -- CMD"]),
+    (["--oops"], ["true"], 125, ["there is no option --oops"]),
+    (["--fail-on", "leak"], ["true"], 125, ["--fail-on is no option of exec", "hint: it is one of: run"]),
+    (["--network", "some"], ["true"], 125, ['"some" is not among none, host']),
+    (["--timeout", "300ms", "--grace", "100ms"], ["sleep", "600"], 124, []),
+    (["--timeout", "300ms", "--grace", "100ms"], ["sh", "-c", "trap '' TERM; sleep 600"], 124, []),
+    ([], ["fumehood-no-such-command"], 127, ["there is no command fumehood-no-such-command along PATH in the cell"]),
+    ([], ["./plain"], 126, ["run ./plain: Permission denied"]),
+]
+
+
+def test_faults():
+    place = make_place()
+    for options, command, expected, texts in FAULTS:
+        status, out, err = place.run(["exec"] + options + (["--"] + command if command else []))
+        name = " ".join(options + ["--"] + command)
+        ok(status == expected and all(t in err for t in texts), "%s: %d" % (name, expected), status, out, err)
+    place.done()
+
+
+def processes_with(marker):
+    """Who has it in their arguments; a runner wipes those of the cell's first process."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/cmdline" % pid, "rb") as text:
+                words = text.read().split(b"\0")
+        except OSError:
+            continue
+        if marker.encode() in words and int(pid) != os.getpid():
+            found.append(int(pid))
+    return found
+
+
+def namespaces_of(kind):
+    found = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            found.add(os.readlink("/proc/%s/ns/%s" % (pid, kind)))
+        except OSError:
+            continue
+    return found
+
+
+def marker_of(name):
+    return "%s-%d" % (name, os.getpid())
+
+
+def sleeper(marker, prelude=""):
+    """A command that says so once it sleeps, and is known by an argument."""
+    return ["sh", "-c", prelude + "echo begun; while :; do sleep 0.05; done", marker, marker]
+
+
+def test_signals():
+    table = [
+        (signal.SIGTERM, "", 143),
+        (signal.SIGINT, "", 130),
+        (signal.SIGHUP, "", 129),
+        (signal.SIGQUIT, "", 131),
+        (signal.SIGUSR1, "", 138),
+        (signal.SIGTERM, "trap 'exit 5' TERM; ", 5),
+        (signal.SIGINT, "trap 'exit 6' INT; ", 6),
+        (signal.SIGUSR2, "trap 'exit 7' USR2; ", 7),
+        (signal.SIGKILL, "", -9),
+        (signal.SIGKILL, "trap '' TERM INT HUP; setsid sleep 599 & ", -9),
+    ]
+    place = make_place()
+    for number, prelude, expected in table:
+        marker = marker_of("signal")
+        process = place.start(["exec", "-q", "--"] + sleeper(marker, prelude), {})
+        begun = process.stdout.readline() == b"begun\n"
+        inside = [pid for pid in processes_with(marker) if pid != process.pid]
+        process.send_signal(number)
+        status = process.wait(NO_LONGER_THAN)
+        gone = wait_for(lambda m=marker: not processes_with(m)) if number == signal.SIGKILL else not processes_with(marker)
+        name = "%s %s" % (signal.Signals(number).name, "with " + prelude.split(";")[0] if prelude else "")
+        ok(begun and inside and status == expected and gone, "%s: %d, nobody left" % (name, expected), begun, inside, status)
+        process.communicate()
+    place.done()
+
+
+def test_daemon():
+    place = make_place()
+    marker = marker_of("daemon")
+    command = ["sh", "-c", "setsid sh -c 'sleep 30; :' %s & exit 0" % marker]
+    begun = time.monotonic()
+    status, out, err = place.run(["exec", "-q", "--"] + command)
+    ok(status == 0 and time.monotonic() - begun < 20, "a command that leaves a daemon ends at once", status, out, err)
+    ok(not processes_with(marker), "and the daemon with it")
+    place.done()
+
+
+def state_of(pid):
+    try:
+        with open("/proc/%d/stat" % pid, encoding="utf-8") as text:
+            return text.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return None
+
+
+def test_jobs():
+    place = make_place()
+    for name, stop in (("ctrl-Z", lambda runner, inner: runner.send_signal(signal.SIGTSTP)),
+                       ("a command that stops itself", lambda runner, inner: os.kill(inner, signal.SIGSTOP))):
+        marker = marker_of("job")
+        process = place.start(["exec", "-q", "--"] + sleeper(marker, "trap 'exit 9' USR1; "), {})
+        begun = process.stdout.readline() == b"begun\n"
+        inner = next((pid for pid in processes_with(marker) if pid != process.pid), 0)
+        stop(process, inner)
+        stopped = wait_for(lambda p=process, i=inner: state_of(p.pid) == "T" and state_of(i) == "T")
+        ok(begun and stopped, "%s: the runner and the command stop" % name, state_of(process.pid), state_of(inner))
+        process.send_signal(signal.SIGCONT)
+        ok(wait_for(lambda i=inner: state_of(i) in "SR"), "SIGCONT to the runner continues both")
+        process.send_signal(signal.SIGUSR1)
+        ok(process.wait(NO_LONGER_THAN) == 9, "and it ends as it would have")
+        process.communicate()
+    place.done()
+
+
+def test_closed_terminal():
+    """A pty whose other side goes: the kernel sends SIGHUP to the session's leader, the runner."""
+    place = make_place()
+    marker = marker_of("terminal")
+    pid, master = pty.fork()
+    if pid == 0:
+        os.chdir(place.project)
+        os.execve(BINARY, [BINARY, "exec", "-q", "--"] + sleeper(marker), place.environment({}))
+    seen = b""
+    while b"begun" not in seen:
+        seen += os.read(master, 1000)
+    inside = [other for other in processes_with(marker) if other != pid]
+    os.close(master)
+    _, status = os.waitpid(pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    ok(inside and code == 129, "a closed terminal ends the command: 129", inside, code)
+    ok(not processes_with(marker), "nobody is left")
+    place.done()
+
+
+def test_streams():
+    place = make_place()
+
+    def run(command, **streams):
+        given = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        given.update(streams)
+        return subprocess.run(
+            [BINARY, "exec", "-q", "--"] + command,
+            cwd=place.project,
+            env=place.environment({}),
+            timeout=NO_LONGER_THAN,
+            check=False,
+            **given,
+        )
+
+    done = run(["cat"])
+    ok(done.returncode == 0 and done.stdout == b"", "stdin at its end", done)
+    done = subprocess.run(
+        [BINARY, "exec", "-q", "--", "cat"],
+        cwd=place.project,
+        env=place.environment({}),
+        input=bytes(range(256)) * 4096,
+        capture_output=True,
+        timeout=NO_LONGER_THAN,
+        check=False,
+    )
+    ok(done.returncode == 0 and done.stdout == bytes(range(256)) * 4096, "what goes in and out is whole")
+    with open("/dev/full", "wb") as full:
+        done = run([PYTHON, "-c", "print('x')"], stdout=full)
+        ok(done.returncode == 120 and b"No space left" in done.stderr, "a stdout that is full is the command's", done)
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = run(["sh", "-c", "while echo y; do :; done"], stdout=write_end)
+    os.close(write_end)
+    ok(done.returncode == 141, "a pipe without a reader: SIGPIPE ends the command", done)
+    done = run(["sh", "-c", "echo x >&1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    ok(done.returncode == 0, "nobody listens", done)
+    closed = subprocess.run(
+        ["sh", "-c", '"$@" <&- >&- 2>&-', "sh", BINARY, "exec", "--", "sh", "-c", "exit 4"],
+        cwd=place.project,
+        env=place.environment({}),
+        timeout=NO_LONGER_THAN,
+        check=False,
+    )
+    ok(closed.returncode == 4, "no stdin, stdout and stderr at all", closed)
+    done = run(["sh", "-c", "ls -l /proc/self/fd | grep -c -- '->'"])
+    ok(done.stdout == b"4\n", "the command has 0, 1 and 2 and no more", done)
+    done = run(["sh", "-c", "exec 2>/dev/null; : </dev/tty && echo has"])
+    ok(done.stdout == b"", "and no controlling terminal", done)
+    place.done()
+
+
+def test_project():
+    place = Place({"home/x": ""})
+    folder = os.path.join(place.top, "no-project")
+    os.makedirs(folder)
+    open(os.path.join(folder, "there"), "w").close()
+    done = subprocess.run(
+        [BINARY, "exec", "-q", "--", "sh", "-c", "ls; echo x > new && cat new"],
+        cwd=folder,
+        env=place.environment({}),
+        capture_output=True,
+        timeout=NO_LONGER_THAN,
+        check=False,
+    )
+    ok(done.returncode == 0 and done.stdout == b"there\nx\n", "a folder that is no project is one", done)
+    ok(os.listdir(folder) == ["there"], "and stays as it was")
+    for where in ("/", place.home):
+        done = subprocess.run(
+            [BINARY, "exec", "-q", "--", "true"],
+            cwd=where,
+            env=place.environment({}),
+            capture_output=True,
+            check=False,
+        )
+        ok(done.returncode == 125 and b"cannot be the project" in done.stderr, "but never " + where, done)
+    place.done()
+
+
+def main():
+    test_statuses()
+    test_faults()
+    test_signals()
+    test_daemon()
+    test_jobs()
+    test_closed_terminal()
+    test_streams()
+    test_project()
+    return plan()
+
+
+sys.exit(main())
