@@ -330,8 +330,12 @@ static size_t ask_connections(const struct forwarder *f, struct pollfd *polls)
 	size_t n = 0;
 	for (size_t i = 0; i < f->len; i++) {
 		const struct connection *c = f->connections[i];
-		short inside = c->connecting ? 0 : wanted(&c->out, &c->in);
-		short outside = c->connecting ? POLLOUT : wanted(&c->in, &c->out);
+		short inside = 0;
+		short outside = POLLOUT;
+		if (!c->connecting) {
+			inside = wanted(&c->out, &c->in);
+			outside = wanted(&c->in, &c->out);
+		}
 		polls[n++] = ask(c->inside, inside);
 		polls[n++] = ask(c->outside, outside);
 	}
