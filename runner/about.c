@@ -46,7 +46,7 @@ static cJSON *environment(const struct prepared *p)
 	return take_ptr(&object);
 }
 
-static bool add_isolation(cJSON *tree, const struct isolation *isolation)
+bool about_isolation(cJSON *tree, const struct isolation *isolation)
 {
 	static const char *const states[] = {
 		[ISOLATION_OFF_ASKED] = "off (asked)",
@@ -79,7 +79,7 @@ static cJSON *tree_of(const struct about *a)
 	    !add(tree, "config", config_json(a->config, CONFIG_RUN)) ||
 	    !add(tree, "notes", json_texts((const char *const *)a->prepared->notes.at)) ||
 	    !add(tree, "environment", environment(a->prepared)) ||
-	    (a->isolation && !add_isolation(tree, a->isolation)))
+	    (a->isolation && !about_isolation(tree, a->isolation)))
 		return NULL;
 	return take_ptr(&tree);
 }

@@ -21,4 +21,6 @@ struct about {
 	char started[32]; /* UTC; empty: now is taken */
 };
 
+/* Adds "isolation", and "isolation_why" for what is not verified. False: no memory. */
+bool about_isolation(cJSON *tree, const struct isolation *isolation);
 int about_save(struct about *about, struct ledger *ledger, struct err *e);

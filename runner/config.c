@@ -184,7 +184,7 @@ struct arguments {
 /* The names of a mask of commands: "run, exec". */
 static const char *command_names(unsigned commands, char ret[CONFIG_COMMANDS_LEN])
 {
-	static const char *const names[] = { "run", "exec" };
+	static const char *const names[] = { "run", "exec", "doctor" };
 	size_t len = 0;
 	ret[0] = '\0';
 	for (size_t i = 0; i < countof(names); i++)

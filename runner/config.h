@@ -22,7 +22,7 @@
 struct adapter;
 struct err;
 
-enum config_command { CONFIG_RUN = 1 << 0, CONFIG_EXEC = 1 << 1 };
+enum config_command { CONFIG_RUN = 1 << 0, CONFIG_EXEC = 1 << 1, CONFIG_DOCTOR = 1 << 2 };
 
 enum config_tracker { CONFIG_TRACKER_AUTO, CONFIG_TRACKER_FANOTIFY, CONFIG_TRACKER_SCAN };
 enum config_caps { CONFIG_CAPS_NEEDED, CONFIG_CAPS_NONE };

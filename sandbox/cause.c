@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
@@ -38,20 +40,34 @@ static bool is_filtered(void)
 	return strstr(status, "\nSeccomp:\t2") != NULL;
 }
 
-static bool is_same(const char *a, const char *b)
+/* In a child: from outside of a root, ".." leads on until the root of the mount namespace. */
+static _Noreturn void climb(void)
 {
-	struct stat x;
-	struct stat y;
-	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	struct stat before;
+	struct stat after;
+	int top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool climbed = top >= 0 && fstat(top, &before) == 0 && chroot("/proc") == 0 &&
+		       fchdir(top) == 0 && chdir("..") == 0 && stat(".", &after) == 0 &&
+		       (before.st_dev != after.st_dev || before.st_ino != after.st_ino);
+	_exit(climbed);
 }
 
-/* Its root is no mount, or another one than process 1 has in the same mount namespace; a user, who
- * may not look at process 1, is told only the first. */
+static bool can_climb(void)
+{
+	int status = 0;
+	pid_t pid = fork();
+	if (pid == 0)
+		climb();
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 1;
+}
+
+/* Root can climb out of it and see; of a user's only one whose root is no mount shows. */
 static bool is_chrooted(void)
 {
-	struct stat st;
-	if (stat("/proc/1/root/.", &st) == 0 && is_same("/proc/1/ns/mnt", "/proc/self/ns/mnt"))
-		return !is_same("/proc/1/root/.", "/");
+	if (can_climb())
+		return true;
 	cleanup_free char *text = NULL;
 	cleanup(strv_done) struct strv mounts = STRV_NULL;
 	if (fd_load(AT_FDCWD, "/proc/self/mountinfo", MOUNTINFO_LEN_MAX, &text, NULL, NULL) < 0 ||
@@ -117,9 +133,14 @@ struct refusal {
 	int code;
 };
 
+static bool is_spared(const struct refusal *r)
+{
+	return r->at >= CAUSE_AT_XATTRS;
+}
+
 static bool is_denied(const struct refusal *r)
 {
-	return r->code == EPERM || r->code == EACCES;
+	return (r->code == EPERM || r->code == EACCES) && !is_spared(r);
 }
 
 static bool is_older(const struct host *h, int major, int minor)
@@ -169,13 +190,13 @@ static bool filter_refuses_clone(const struct refusal *r)
 
 static bool apparmor_refuses(const struct refusal *r)
 {
-	return is_denied(r) && r->host->apparmor == 1 && r->at != CAUSE_AT_WATCH;
+	return is_denied(r) && r->host->apparmor == 1;
 }
 
 static bool filter_refuses_work(const struct refusal *r)
 {
-	return r->host->filtered && (is_denied(r) || r->code == ENOSYS) && r->at != CAUSE_AT_PROC &&
-	       r->at != CAUSE_AT_WATCH;
+	return r->host->filtered && r->at != CAUSE_AT_PROC && !is_spared(r) &&
+	       (is_denied(r) || r->code == ENOSYS);
 }
 
 static bool proc_is_masked(const struct refusal *r)
@@ -186,7 +207,7 @@ static bool proc_is_masked(const struct refusal *r)
 static bool kernel_is_old(const struct refusal *r)
 {
 	bool unknown = r->code == ENOSYS || (r->at == CAUSE_AT_CLONE && r->code == EINVAL);
-	return unknown && r->at != CAUSE_AT_WATCH && is_older(r->host, 5, 12);
+	return unknown && !is_spared(r) && is_older(r->host, 5, 12);
 }
 
 static bool kernel_lacks_namespace(const struct refusal *r)
@@ -224,14 +245,19 @@ static bool watch_is_not_allowed(const struct refusal *r)
 	return r->at == CAUSE_AT_WATCH && is_older(r->host, 6, 16);
 }
 
+static bool xattrs_are_missing(const struct refusal *r)
+{
+	return r->at == CAUSE_AT_XATTRS && is_older(r->host, 6, 6);
+}
+
+static bool pid_max_is_shared(const struct refusal *r)
+{
+	return r->at == CAUSE_AT_PID_MAX && is_older(r->host, 6, 14);
+}
+
 static bool clone_is_denied(const struct refusal *r)
 {
 	return r->at == CAUSE_AT_CLONE && is_denied(r);
-}
-
-static bool work_is_denied(const struct refusal *r)
-{
-	return is_denied(r) && r->at != CAUSE_AT_WATCH;
 }
 
 /* The first that holds. "{limit}" stands for the namespace whose limit is 0. */
@@ -291,11 +317,19 @@ static const struct row {
 	  "sysctl -w fs.fanotify.max_user_groups=1024, or fewer cells at a time" },
 	{ "old-kernel", watch_is_not_allowed,
 	  "before Linux 6.16 nobody may watch files in a user namespace", "a newer kernel" },
+	{ "old-kernel", xattrs_are_missing,
+	  "before Linux 6.6 a tmpfs keeps no attributes of users: what stood in a folder of the "
+	  "project shows again when the folder is deleted and made anew",
+	  "a newer kernel" },
+	{ "old-kernel", pid_max_is_shared,
+	  "before Linux 6.14 kernel.pid_max is one for the whole machine: nothing bounds the "
+	  "processes of a cell",
+	  "a newer kernel" },
 	{ "unknown", clone_is_denied,
 	  "something on this host refuses user namespaces: a chroot, a security module, or a filter "
 	  "of the container around us",
 	  "ask who runs the host" },
-	{ "unknown", work_is_denied,
+	{ "unknown", is_denied,
 	  "something on this host lets user namespaces be made, and refuses work in them: most "
 	  "likely a security module",
 	  "ask who runs the host; dmesg may tell" },
@@ -335,7 +369,8 @@ int cause_explain(enum cause_at at, const char *path, struct err *e)
 {
 	if (!e)
 		return -EIO;
-	if (e->hint[0])
+	bool told = e->hint[0] || (e->status && e->status != STATUS_HOST);
+	if (told)
 		return -e->code;
 	struct host host;
 	struct cause cause;

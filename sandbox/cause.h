@@ -3,7 +3,8 @@
  * cause: why a host refuses a cell, and what can be done about it. One table,
  * for the errors of cell_start() and for doctor.
  *
- * cause_find() is pure; host_look() reads /proc and a few signs of containers.
+ * cause_find() is pure; host_look() reads /proc and a few signs of containers,
+ * and forks a child that tries whether this is a chroot.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +20,10 @@ enum cause_at {
 	CAUSE_AT_SCRATCH,
 	CAUSE_AT_PROC,
 	CAUSE_AT_OVERLAY,
+	/* What a cell can be without. */
+	CAUSE_AT_XATTRS,
 	CAUSE_AT_WATCH,
+	CAUSE_AT_PID_MAX,
 };
 
 /* The caller's situation. Of numbers -1 means that the kernel has no such file. */

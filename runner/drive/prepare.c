@@ -15,6 +15,7 @@
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fd.h"
+#include "sandbox/cause.h"
 #include "sandbox/env.h"
 #include "sandbox/secrets.h"
 #include "sandbox/sockets.h"
@@ -181,8 +182,9 @@ static int hide_sockets(struct prepared *p, struct err *e)
 	if (root < 0)
 		return err_sys(e, "open /");
 	int r = fd_load(root, "proc/net/unix", SOCKETS_TEXT_MAX, &text, NULL, e);
-	if (!r)
-		r = sockets_find(root, text, &found, e);
+	if (r)
+		return cause_explain(CAUSE_AT_INSIDE, NULL, e);
+	r = sockets_find(root, text, &found, e);
 	for (size_t i = 0; i < found.len && !r; i++)
 		if (strv_add(&p->visible.hidden, found.at[i]))
 			return no_memory(e);

@@ -1,0 +1,72 @@
+/*
+ * emulate: run a command under a filter that refuses what some hosts refuse.
+ *
+ * Usage: emulate docker|inside COMMAND...
+ *   docker  as Docker's default profile: no namespaces, no mounts
+ *   inside  namespaces are made, and nothing can be done in them, as where AppArmor
+ *           restricts unprivileged user namespaces
+ */
+#include <errno.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sandbox/base/cleanup.h"
+
+#define NEW_ANY                                                                        \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
+	 CLONE_NEWPID | CLONE_NEWNET)
+
+static const char *const making[] = { "unshare", "setns" };
+static const char *const working[] = { "mount",      "umount2",       "pivot_root", "fsopen",
+				       "fsconfig",   "fsmount",       "fspick",     "open_tree",
+				       "move_mount", "mount_setattr", "sethostname" };
+
+static int refuse(scmp_filter_ctx filter, const char *const *names, size_t n)
+{
+	int r = 0;
+	for (size_t i = 0; i < n && !r; i++) {
+		int number = seccomp_syscall_resolve_name(names[i]);
+		r = number == __NR_SCMP_ERROR
+			    ? -ENOENT
+			    : seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), number, 0);
+	}
+	return r;
+}
+
+/* Any of the bits: a rule for each, since a filter compares under one mask. */
+static int refuse_clone(scmp_filter_ctx filter)
+{
+	int r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+	for (unsigned int bit = 1; bit && !r; bit <<= 1)
+		if (NEW_ANY & bit)
+			r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+					     SCMP_A0(SCMP_CMP_MASKED_EQ, bit, bit));
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 3 || (strcmp(argv[1], "docker") != 0 && strcmp(argv[1], "inside") != 0)) {
+		fprintf(stderr, "usage: emulate docker|inside COMMAND...\n");
+		return 64;
+	}
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	int r = filter ? refuse(filter, working, countof(working)) : -ENOMEM;
+	if (!r && strcmp(argv[1], "docker") == 0)
+		r = refuse(filter, making, countof(making));
+	if (!r && strcmp(argv[1], "docker") == 0)
+		r = refuse_clone(filter);
+	if (!r)
+		r = seccomp_load(filter);
+	seccomp_release(filter);
+	if (r) {
+		fprintf(stderr, "emulate: %s\n", strerror(-r));
+		return 70;
+	}
+	execvp(argv[2], argv + 2);
+	perror(argv[2]);
+	return 70;
+}
