@@ -23,12 +23,18 @@ struct vantage_zone {
 	const char *zone; /* state source tmp home cache shm system */
 };
 
+enum vantage_sysvipc { VANTAGE_SHM, VANTAGE_SEM, VANTAGE_MSG, VANTAGE_SYSVIPC_N };
+
 struct vantage {
 	int root;     /* the cell's /, O_PATH */
 	int proc;     /* the cell's /proc */
 	int scratch;  /* the root of the scratch */
 	int fanotify; /* marks the scratch; -1: look by scan */
 	const char *why_scan; /* why fanotify is -1 though it was wanted; NULL */
+	/* Opened inside, for they show the namespace of who opened them; -1: there is none. */
+	int sysvipc[VANTAGE_SYSVIPC_N]; /* /proc/sysvipc/shm, sem, msg */
+	int queues;                     /* the mount of POSIX message queues */
+	int sockets;                    /* NETLINK_SOCK_DIAG */
 	const struct vantage_place *places;
 	size_t places_len;
 	const struct vantage_zone *zones;

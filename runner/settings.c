@@ -16,7 +16,8 @@
 #define LIST_MAX 1024 /* entries of one list */
 
 static const char *const domain_names[] = { "files",       "env",       "process",
-					    "descriptors", "processes", "threads" };
+					    "descriptors", "processes", "threads",
+					    "ipc",         "network" };
 static const char *const network_names[] = { "none", "host" };
 static const char *const tracker_names[] = { "auto", "fanotify", "scan" };
 static const char *const caps_names[] = { "needed", "none" };

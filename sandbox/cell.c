@@ -118,17 +118,21 @@ static int take_places(struct layout *layout, uint64_t made, int *fds, size_t fd
 static int take_view(struct layout *layout, const struct sync_record *record, int *fds,
 		     size_t fds_len, struct cell_view *view, struct err *e)
 {
-	if (fds_len < SYNC_FD_FANOTIFY)
-		return err_set(e, EPROTO, "the warden sent too few descriptors");
-	view->root = take_fd(&fds[SYNC_FD_ROOT]);
-	view->proc = take_fd(&fds[SYNC_FD_PROC]);
-	view->scratch = take_fd(&fds[SYNC_FD_SCRATCH]);
-	view->userns = take_fd(&fds[SYNC_FD_USERNS]);
-	view->listener = take_fd(&fds[SYNC_FD_LISTENER]);
-	size_t used = SYNC_FD_FANOTIFY;
+	int *const all[SYNC_FD_N] = {
+		[SYNC_FD_ROOT] = &view->root,         [SYNC_FD_PROC] = &view->proc,
+		[SYNC_FD_SCRATCH] = &view->scratch,   [SYNC_FD_USERNS] = &view->userns,
+		[SYNC_FD_LISTENER] = &view->listener, [SYNC_FD_FANOTIFY] = &view->fanotify,
+	};
+	size_t used = 0;
+	for (size_t i = 0; i < countof(all); i++) {
+		if (!(record->ready.came >> i & 1) && i >= SYNC_FD_FANOTIFY)
+			continue;
+		if (used == fds_len)
+			return err_set(e, EPROTO, "the warden sent too few descriptors");
+		int *to = all[i] ? all[i] : &view->sources[i - SYNC_FD_SOURCES];
+		*to = take_fd(&fds[used++]);
+	}
 	memcpy(view->why_no_fanotify, record->ready.why_no_fanotify, sizeof(view->why_no_fanotify));
-	if (!view->why_no_fanotify[0] && used < fds_len)
-		view->fanotify = take_fd(&fds[used++]);
 	return take_places(layout, record->ready.made, fds + used, fds_len - used, view, e);
 }
 
@@ -341,6 +345,8 @@ void cell_view_done(struct cell_view *view)
 		       &view->userns, &view->fanotify, &view->listener };
 	for (size_t i = 0; i < countof(fds); i++)
 		fd_close_at(fds[i]);
+	for (size_t i = 0; i < countof(view->sources); i++)
+		fd_close_at(&view->sources[i]);
 	for (size_t i = 0; i < view->places_len; i++) {
 		free(view->places[i].dir);
 		free(view->places[i].path);

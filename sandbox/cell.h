@@ -56,18 +56,30 @@ struct cell_place {
 
 #define CELL_PRIVATE_MAX 8 /* private places: tmp, var-tmp, shm, run, home, cache, and room */
 
+/* What shows only to who opens it in the cell's namespaces. */
+enum cell_source {
+	CELL_SOURCE_SHM, /* /proc/sysvipc/shm, sem and msg */
+	CELL_SOURCE_SEM,
+	CELL_SOURCE_MSG,
+	CELL_SOURCE_QUEUES,  /* the mount of POSIX message queues, an open folder */
+	CELL_SOURCE_SOCKETS, /* NETLINK_SOCK_DIAG; none in the host's network */
+	CELL_SOURCE_N,
+};
+
 /* What may be looked at from outside. */
 struct cell_view {
 	int root;    /* O_PATH: the cell's / */
 	int proc;    /* the cell's /proc, an open folder */
 	int scratch; /* the root of the scratch, an open folder */
 	int userns;  /* for setns(userns, CLONE_NEWUSER): the warden's pidfd refuses it to a user */
-	int fanotify; /* marks the whole scratch; non-blocking; -1: not made */
-	int listener; /* SEQPACKET, listening at CELL_SOCKET */
+	int fanotify;               /* marks the whole scratch; non-blocking; -1: not made */
+	int listener;               /* SEQPACKET, listening at CELL_SOCKET */
+	int sources[CELL_SOURCE_N]; /* -1: this kernel has none */
 	char why_no_fanotify[96];
 	struct cell_place places[CELL_TREES_MAX + CELL_PRIVATE_MAX];
 	size_t places_len;
 };
+#define CELL_VIEW_NULL ((struct cell_view){ -1, -1, -1, -1, -1, -1, { -1, -1, -1, -1, -1 } })
 
 struct cell {
 	pid_t pid; /* of the warden, outside */
@@ -78,8 +90,7 @@ struct cell {
 	struct cell_view view;
 	struct isolation isolation;
 };
-#define CELL_NULL \
-	((struct cell){ .pidfd = -1, .control = -1, .gate = -1, .view = { -1, -1, -1, -1, -1, -1 } })
+#define CELL_NULL ((struct cell){ .pidfd = -1, .control = -1, .gate = -1, .view = CELL_VIEW_NULL })
 
 int cell_start(const struct cell_spec *spec, struct cell *ret, struct err *e);
 /* Let the command run. */

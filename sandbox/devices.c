@@ -43,7 +43,7 @@ int devices_clone(int ret[DEVICES_N], struct err *e)
 
 int devices_fill(int scratch, struct err *e)
 {
-	static const char *const folders[] = { "dev", "dev/pts", "dev/shm" };
+	static const char *const folders[] = { "dev", "dev/pts", "dev/shm", "dev/mqueue" };
 	for (size_t i = 0; i < countof(folders); i++)
 		if (mkdirat(scratch, folders[i], 0755) < 0)
 			return err_sys(e, "make %s", folders[i]);

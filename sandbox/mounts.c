@@ -17,6 +17,7 @@
 #include "sandbox/etc.h"
 #include "sandbox/mount.h"
 #include "sandbox/scratch.h"
+#include "sandbox/sources.h"
 
 _Static_assert(MOUNTS_PLACES_MAX <= 64, "struct mounts keeps a bit for each place");
 
@@ -444,6 +445,8 @@ int mounts_cover(const struct cell_spec *spec, const struct layout *layout, stru
 		 struct err *e)
 {
 	int r = devices_mount(m->scratch_mount, m->devices, e);
+	if (!r)
+		r = sources_mount_queues(e);
 	if (!r)
 		r = mount_at(m->proc_mount, "/proc", e);
 	if (!r)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "sandbox/base/err.h"
+#include "sandbox/base/fd.h"
 #include "sandbox/cell.h"
 
 enum sync_kind {
@@ -41,9 +42,11 @@ enum sync_fd {
 	SYNC_FD_SCRATCH,
 	SYNC_FD_USERNS,
 	SYNC_FD_LISTENER,
-	SYNC_FD_FANOTIFY, /* absent when why_no_fanotify says so */
-	SYNC_FD_N,
+	SYNC_FD_FANOTIFY, /* this and what follows may be missing: ready.came */
+	SYNC_FD_SOURCES,
+	SYNC_FD_N = SYNC_FD_SOURCES + CELL_SOURCE_N,
 };
+_Static_assert(SYNC_FD_N + CELL_TREES_MAX <= FD_SEND_MAX, "all that is ready goes in one message");
 
 #define NAMESPACES_N 8 /* rows of namespaces[] in userns.h */
 
@@ -56,6 +59,7 @@ struct sync_record {
 		uint64_t made; /* bit n: place n of the layout stands */
 		struct sync_ready {
 			uint64_t made;
+			uint32_t came;                     /* bit n: descriptor n of enum sync_fd */
 			uint64_t namespaces[NAMESPACES_N]; /* the inode of each, from inside */
 			char why_no_fanotify[96];
 		} ready;

@@ -24,6 +24,7 @@
 #include "sandbox/command.h"
 #include "sandbox/mounts.h"
 #include "sandbox/net.h"
+#include "sandbox/sources.h"
 #include "sandbox/survivors.h"
 #include "sandbox/sync.h"
 #include "sandbox/userns.h"
@@ -246,19 +247,28 @@ static int settle_down(struct warden *w, struct sync_record *record, struct err 
 
 static int report_ready(struct warden *w, struct sync_record *record, struct err *e)
 {
-	record->ready.made = w->mounts.made;
-	int fds[FD_SEND_MAX] = {
+	int all[SYNC_FD_N] = {
 		[SYNC_FD_ROOT] = w->mounts.root,       [SYNC_FD_PROC] = w->mounts.proc,
 		[SYNC_FD_SCRATCH] = w->mounts.scratch, [SYNC_FD_USERNS] = w->userns,
-		[SYNC_FD_LISTENER] = w->listener,
+		[SYNC_FD_LISTENER] = w->listener,      [SYNC_FD_FANOTIFY] = w->fanotify,
 	};
-	size_t n = SYNC_FD_FANOTIFY;
-	if (w->fanotify >= 0)
-		fds[n++] = w->fanotify;
+	sources_open(w->spec, &all[SYNC_FD_SOURCES]);
+	record->ready.made = w->mounts.made;
+	int fds[FD_SEND_MAX];
+	size_t n = 0;
+	for (size_t i = 0; i < countof(all); i++) {
+		if (all[i] < 0)
+			continue;
+		record->ready.came |= UINT32_C(1) << i;
+		fds[n++] = all[i];
+	}
 	for (size_t i = 0; i < w->layout->len; i++)
 		if (w->mounts.made >> i & 1 && w->mounts.bases[i] >= 0)
 			fds[n++] = w->mounts.bases[i];
-	return sync_send(w->control, record, fds, n, e);
+	int r = sync_send(w->control, record, fds, n, e);
+	for (size_t i = SYNC_FD_SOURCES; i < countof(all); i++)
+		fd_close_at(&all[i]);
+	return r;
 }
 
 static int make_ready(struct warden *w, struct err *e)

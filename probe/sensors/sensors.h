@@ -11,3 +11,5 @@ extern const struct sensor sensor_process;
 extern const struct sensor sensor_descriptors;
 extern const struct sensor sensor_processes;
 extern const struct sensor sensor_threads;
+extern const struct sensor sensor_ipc;
+extern const struct sensor sensor_network;

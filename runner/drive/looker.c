@@ -41,6 +41,8 @@ static int close_others(const struct cell *cell, int channel, struct err *e)
 					  cell->view.listener,
 					  cell->view.userns };
 	size_t n = 12;
+	for (size_t i = 0; i < CELL_SOURCE_N; i++)
+		keep[n++] = cell->view.sources[i];
 	for (size_t i = 0; i < cell->view.places_len; i++)
 		keep[n++] = cell->view.places[i].base;
 	assert(n <= countof(keep));
@@ -84,6 +86,11 @@ static int look(const struct order *order, const struct order_setup *setup, cons
 				   .scratch = view->scratch,
 				   .fanotify = view->fanotify,
 				   .why_scan = setup->spec->no_watch ? NULL : view->why_no_fanotify,
+				   .sysvipc = { [VANTAGE_SHM] = view->sources[CELL_SOURCE_SHM],
+						[VANTAGE_SEM] = view->sources[CELL_SOURCE_SEM],
+						[VANTAGE_MSG] = view->sources[CELL_SOURCE_MSG] },
+				   .queues = view->sources[CELL_SOURCE_QUEUES],
+				   .sockets = view->sources[CELL_SOURCE_SOCKETS],
 				   .places = places,
 				   .places_len = view->places_len,
 				   .zones = setup->zones,

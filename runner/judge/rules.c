@@ -15,6 +15,9 @@ static const struct {
 	const char *domain, *what, *key;
 	struct rule rule;
 } rows[] = {
+	/* What POSIX makes of shared memory and named semaphores are files, told by their row. */
+	{ "files", "created", "/dev/shm/sem.", { "FH152", "created", "POSIX semaphore" } },
+	{ "files", "created", "/dev/shm/", { "FH152", "created", "POSIX shared memory" } },
 	{ "files", "created", NULL, { "FH101", "created", "" } },
 	{ "files", "deleted", NULL, { "FH103", "deleted", "" } },
 	{ "files", "mode", NULL, { "FH104", "changed mode of", "" } },
@@ -31,6 +34,10 @@ static const struct {
 	{ "descriptors", NULL, NULL, { "FH131", NULL, "descriptor of" } },
 	{ "processes", NULL, NULL, { "FH141", NULL, "process" } },
 	{ "threads", NULL, NULL, { "FH142", NULL, "thread" } },
+	{ "ipc", NULL, "mq:", { "FH152", NULL, "POSIX queue" } },
+	{ "ipc", NULL, NULL, { "FH151", NULL, "SysV IPC" } },
+	{ "network", NULL, "unix:@", { "FH162", NULL, "abstract socket" } },
+	{ "network", NULL, NULL, { "FH161", NULL, "listening socket" } },
 };
 
 const struct rule *rule_of(const char *domain, const char *what, const char *key)
@@ -84,6 +91,15 @@ static const struct {
 	{ "descriptors", "mode", NULL, NULL, true },
 	{ "processes", "state", NULL, NULL, true },
 	{ "processes", "daemonised", NULL, NULL, true },
+	{ "ipc", "size", NULL, "byte", true },
+	{ "ipc", "semaphores", NULL, "semaphore", true },
+	{ "ipc", "messages", NULL, "message", true },
+	{ "ipc", "mode", "mode", NULL, false },
+	{ "ipc", "uid", "uid", NULL, false },
+	{ "ipc", "gid", "gid", NULL, false },
+	{ "network", "port", "port", NULL, true },
+	{ "network", "type", NULL, NULL, true },
+	{ "network", "listening", NULL, NULL, false },
 };
 
 /* The member of that name as a word: "12", "file", "not deleted"; *ret NULL: it is not there. */

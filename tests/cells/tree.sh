@@ -69,7 +69,7 @@ is "null, zero, urandom" "$said" $'4\n4'
 ok "full is full" grep -qE 'No space left|I/O error' "$work/errors"
 inside 'ls /dev | tr "\n" " "; readlink /dev/fd /dev/ptmx; : >/dev/mine'
 is "/dev is minimal" "$said" \
-	$'fd full null ptmx pts random shm stderr stdin stdout tty urandom zero /proc/self/fd\npts/ptmx'
+	$'fd full mqueue null ptmx pts random shm stderr stdin stdout tty urandom zero /proc/self/fd\npts/ptmx'
 ok "... and read-only" grep -q 'Read-only' "$work/errors"
 cell -- /usr/bin/python3 -c '
 import os

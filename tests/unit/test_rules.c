@@ -25,6 +25,14 @@ static const struct {
 	{ "descriptors", "opened", "pipe", "FH131", "opened descriptor of pipe" },
 	{ "processes", "started", "sleep", "FH141", "started process sleep" },
 	{ "threads", "started", "python3", "FH142", "started thread python3" },
+	{ "ipc", "created", "shm:0x2a", "FH151", "created SysV IPC shm:0x2a" },
+	{ "ipc", "removed", "mq:/jobs", "FH152", "removed POSIX queue mq:/jobs" },
+	{ "files", "created", "/dev/shm/sem.a", "FH152", "created POSIX semaphore /dev/shm/sem.a" },
+	{ "files", "created", "/dev/shm/a", "FH152", "created POSIX shared memory /dev/shm/a" },
+	{ "files", "content", "/dev/shm/a", "FH102", "changed /dev/shm/a" },
+	{ "network", "opened", "udp:127.0.0.1:53", "FH161",
+	  "opened listening socket udp:127.0.0.1:53" },
+	{ "network", "opened", "unix:@a", "FH162", "opened abstract socket unix:@a" },
 	{ "moon", "rose", "x\x1b", "FH191", "rose $'x\\x1b'" },
 };
 
@@ -52,6 +60,10 @@ static const struct {
 	{ "processes", NULL, "{\"state\":\"alive\",\"daemonised\":true}", "alive, daemonised" },
 	{ "processes", NULL, "{\"state\":\"alive\",\"daemonised\":false}", "alive" },
 	{ "threads", NULL, "{\"tid\":7}", "" },
+	{ "ipc", NULL, "{\"id\":1,\"mode\":\"0600\",\"semaphores\":1}", "1 semaphore" },
+	{ "ipc", "{\"size\":1,\"messages\":1}", "{\"size\":3,\"messages\":2}",
+	  "1 -> 3 bytes, 1 -> 2 messages" },
+	{ "network", NULL, "{\"address\":\"::\",\"port\":80,\"ephemeral\":false}", "port 80" },
 	{ "files", NULL, NULL, "" },
 };
 

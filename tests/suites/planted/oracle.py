@@ -43,8 +43,9 @@ def cell_of(row, suite, answers):
         "PYTHONPATH": "/mnt/plugin",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    command = ["bwrap", "--unshare-user", "--unshare-pid", "--die-with-parent", "--ro-bind", "/", "/"]
-    command += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", HOME]
+    command = ["bwrap", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-net"]
+    command += ["--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev"]
+    command += ["--mqueue", "/dev/mqueue", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", HOME]
     command += ["--tmpfs", "/mnt", "--ro-bind", suite, "/mnt/suite", "--ro-bind", HERE, "/mnt/plugin"]
     command += ["--bind", answers, "/mnt/answers", "--clearenv"]
     for name, value in env.items():

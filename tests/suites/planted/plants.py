@@ -77,6 +77,35 @@ def link(target):
     return {"type": "link", "mode": "0777", "target": target}
 
 
+def tagged(review):
+    """Of a file with an attribute."""
+    return {**file("tagged\n"), "xattrs": Digest(b"user.reviewed\0" + review.encode())}
+
+
+def shared_memory(size, mode="0600"):
+    return {"id": ANY, "mode": mode, "size": size}
+
+
+def semaphores(count, mode="0600"):
+    return {"id": ANY, "mode": mode, "semaphores": count}
+
+
+def messages(count, size, mode="0600"):
+    return {"id": ANY, "mode": mode, "size": size, "messages": count}
+
+
+def queue(size, mode="0600"):
+    return {"mode": mode, "size": size}
+
+
+def port(address, number):
+    return {"address": address, "port": number, "ephemeral": number is ANY}
+
+
+def local_socket(kind, listening=True):
+    return {"type": kind, "listening": listening}
+
+
 def text(content):
     """Of a variable."""
     return {"len": len(content), "digest": Digest(content.encode())}
@@ -137,6 +166,10 @@ FILES = {
     "linked.txt": "two names\n",
     "node": "a file\n",
     "tagged.txt": "tagged\n",
+    "tag_changed.txt": "tagged\n",
+    "tag_removed.txt": "tagged\n",
+    "tag_and_back.txt": "tagged\n",
+    "linked_for_a_while.txt": "two names\n",
     "rewritten.txt": "the same again\n",
     "replaced_by_same.txt": "the same again\n",
     "chmodded.txt": "closed and opened\n",
@@ -145,6 +178,7 @@ FILES = {
     "v1": "1\n",
     "v2": "2\n",
 }
+XATTRS = {"tag_changed.txt": b"no", "tag_removed.txt": b"no", "tag_and_back.txt": b"no"}
 LINKS = {"current": "v1", "swapped_and_back": "v1"}
 SOURCES = {"planted_module.py": "ANSWER = 42\n"}
 ENV = {
@@ -366,11 +400,29 @@ FILE_PLANTS = [
         os.setxattr("data/tagged.txt", "user.reviewed", b"yes")
         """,
         [
-            changed(
-                "xattrs", "tagged.txt", file("tagged\n"), {**file("tagged\n"), "xattrs": Digest(b"user.reviewed\0yes")}
-            )
+            changed("xattrs", "tagged.txt", file("tagged\n"), tagged("yes"))
         ],
         "getfattr --only-values -n user.reviewed data/tagged.txt | grep -q yes",
+    ),
+    plant(
+        "xattr_changed",
+        """
+        import os
+
+        os.setxattr("data/tag_changed.txt", "user.reviewed", b"yes")
+        """,
+        [changed("xattrs", "tag_changed.txt", tagged("no"), tagged("yes"))],
+        "getfattr --only-values -n user.reviewed data/tag_changed.txt | grep -q yes",
+    ),
+    plant(
+        "xattr_removed",
+        """
+        import os
+
+        os.removexattr("data/tag_removed.txt", "user.reviewed")
+        """,
+        [changed("xattrs", "tag_removed.txt", tagged("no"), file("tagged\n"))],
+        "! getfattr -n user.reviewed data/tag_removed.txt",
     ),
     plant(
         "symlink_swap",
@@ -742,11 +794,11 @@ PROCESS_PLANTS = [
         """
         import resource
 
-        _, hard = resource.getrlimit(resource.RLIMIT_MSGQUEUE)
-        resource.setrlimit(resource.RLIMIT_MSGQUEUE, (4096, hard))
+        _, hard = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (4096, hard))
         """,
-        [Leak("process", "changed", "rlimit MSGQUEUE", before=ANY, after={"soft": 4096, "hard": ANY})],
-        'test "$(prlimit --pid $PPID --msgqueue -o SOFT --noheadings)" = 4096',
+        [Leak("process", "changed", "rlimit MEMLOCK", before=ANY, after={"soft": 4096, "hard": ANY})],
+        'test "$(prlimit --pid $PPID --memlock -o SOFT --noheadings)" = 4096',
     ),
     plant(
         "nice",
@@ -899,7 +951,392 @@ PROCESS_LIFE_PLANTS = [
     ),
 ]
 
+# What was made in the collection is no test's; so a test that only binds a socket, or only sends a
+# message, leaves nothing in another domain.
+C = """
+import ctypes
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.sem_open.restype = ctypes.c_void_p
+libc.sem_close.argtypes = [ctypes.c_void_p]
+CREATE = 0o1000  # IPC_CREAT
+REMOVE = 0  # IPC_RMID
+"""
+
+
+def c_plant(name, body, leaks, oracle, **more):
+    return plant(name, C.lstrip() + dedent(body), leaks, oracle, **more)
+
+
+IPC_PLANTS = [
+    c_plant(
+        "shm",
+        """
+        def test_shm():
+            assert libc.shmget(0x0F1E1D, 8192, CREATE | 0o600) >= 0
+        """,
+        [Leak("ipc", "created", "shm:0xf1e1d", after=shared_memory(8192))],
+        "ipcs -m | grep -q 0x000f1e1d",
+    ),
+    c_plant(
+        "shm_attached",
+        """
+        libc.shmat.restype = ctypes.c_void_p
+
+
+        def test_shm_attached():
+            segment = libc.shmget(0, 4096, 0o640)
+            assert libc.shmat(segment, None, 0) != ctypes.c_void_p(-1).value
+        """,
+        [Leak("ipc", "created", "shm:private", after=shared_memory(4096, "0640"))],
+        "ipcs -m | awk '$4 == 640 && $6 == 1' | grep -q .",
+    ),
+    c_plant(
+        "sem",
+        """
+        def test_sem():
+            assert libc.semget(0x0F2E2D, 3, CREATE | 0o600) >= 0
+        """,
+        [Leak("ipc", "created", "sem:0xf2e2d", after=semaphores(3))],
+        "ipcs -s | grep -q 0x000f2e2d",
+    ),
+    c_plant(
+        "msg",
+        """
+        def test_msg():
+            assert libc.msgget(0x0F3E3D, CREATE | 0o600) >= 0
+        """,
+        [Leak("ipc", "created", "msg:0xf3e3d", after=messages(0, 0))],
+        "ipcs -q | grep -q 0x000f3e3d",
+    ),
+    c_plant(
+        "msg_sent",
+        """
+        queue = libc.msgget(0x0F4E4D, CREATE | 0o600)
+
+
+        def test_msg_sent():
+            message = (ctypes.c_char * 16)(*bytes([1, 0, 0, 0, 0, 0, 0, 0]), *b"job")
+            assert libc.msgsnd(queue, message, 3, 0) == 0
+        """,
+        [Leak("ipc", "changed", "msg:0xf4e4d", before=messages(0, 0), after=messages(1, 3))],
+        "ipcs -q | awk '$1 == \"0x000f4e4d\" && $6 == 1' | grep -q .",
+    ),
+    c_plant(
+        "queue",
+        """
+        import os
+
+
+        def test_queue():
+            os.close(libc.mq_open(b"/planted", os.O_CREAT | os.O_RDWR, 0o600, None))
+        """,
+        [Leak("ipc", "created", "mq:/planted", after=queue(0))],
+        "test -e /dev/mqueue/planted",
+    ),
+    c_plant(
+        "queue_sent",
+        """
+        import os
+
+        jobs = libc.mq_open(b"/planted_jobs", os.O_CREAT | os.O_RDWR, 0o600, None)
+
+
+        def test_queue_sent():
+            assert libc.mq_send(jobs, b"job", 3, 0) == 0
+        """,
+        [Leak("ipc", "changed", "mq:/planted_jobs", before=queue(0), after=queue(3))],
+        "grep -q QSIZE:3 /dev/mqueue/planted_jobs",
+    ),
+    c_plant(
+        "named_semaphore",
+        """
+        import os
+
+
+        def test_named_semaphore():
+            libc.sem_close(libc.sem_open(b"/planted", os.O_CREAT, 0o600, 1))
+        """,
+        [
+            created(
+                "/dev/shm/sem.planted",
+                "shm",
+                {"type": "file", "mode": "0600", "size": 32, "digest": ANY},
+            )
+        ],
+        "test -e /dev/shm/sem.planted",
+    ),
+]
+
+NETWORK_PLANTS = [
+    plant(
+        "tcp",
+        """
+        import socket
+
+        server = socket.socket()
+
+
+        def test_tcp():
+            server.bind(("127.0.0.1", 8181))
+            server.listen()
+        """,
+        [Leak("network", "opened", "tcp:127.0.0.1:8181", after=port("127.0.0.1", 8181))],
+        "grep -q ' 0100007F:1FF5 00000000:0000 0A ' /proc/net/tcp",
+    ),
+    plant(
+        "tcp_any_port",
+        """
+        import socket
+
+        server = socket.socket(socket.AF_INET6)
+
+
+        def test_tcp_any_port():
+            server.bind(("::1", 0))
+            server.listen()
+        """,
+        [
+            Leak(
+                "network",
+                "opened",
+                "tcp:[::1]:ephemeral",
+                after={"address": "::1", "port": ANY, "ephemeral": True},
+            )
+        ],
+        "grep -q ' 00000000000000000000000001000000:.*:0000 0A ' /proc/net/tcp6",
+    ),
+    plant(
+        "udp",
+        """
+        import socket
+
+        server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+
+
+        def test_udp():
+            server.bind(("0.0.0.0", 5353))
+        """,
+        [Leak("network", "opened", "udp:0.0.0.0:5353", after=port("0.0.0.0", 5353))],
+        "grep -q ' 00000000:14E9 ' /proc/net/udp",
+    ),
+    plant(
+        "unix_listening",
+        """
+        import socket
+
+        server = socket.socket(socket.AF_UNIX)
+
+
+        def test_unix_listening():
+            server.bind("var/app.sock")
+            server.listen()
+        """,
+        [Leak("network", "opened", "unix:var/app.sock", after=local_socket("stream"))],
+        "grep -q ' 00010000 .* var/app.sock$' /proc/net/unix",
+    ),
+    plant(
+        "unix_datagram",
+        """
+        import socket
+
+        server = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+
+
+        def test_unix_datagram():
+            server.bind("var/log.sock")
+        """,
+        [Leak("network", "opened", "unix:var/log.sock", after=local_socket("datagram", False))],
+        "grep -q ' var/log.sock$' /proc/net/unix",
+    ),
+    plant(
+        "abstract",
+        """
+        import socket
+
+        server = socket.socket(socket.AF_UNIX)
+
+
+        def test_abstract():
+            server.bind("\\0planted")
+            server.listen()
+        """,
+        [Leak("network", "opened", "unix:@planted", after=local_socket("stream"))],
+        "grep -q ' @planted$' /proc/net/unix",
+    ),
+    plant(
+        "served_by_child",
+        """
+        import socket
+        import subprocess
+        import sys
+
+        SERVE = "import socket, sys; s = socket.create_server(('127.0.0.1', 8282)); print(); input()"
+        child = subprocess.Popen(
+            [sys.executable, "-c", "input();" + SERVE],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+
+
+        def test_served_by_child():
+            child.stdin.write(b"\\n")
+            child.stdin.flush()
+            child.stdout.readline()
+        """,
+        [Leak("network", "opened", "tcp:127.0.0.1:8282", after=port("127.0.0.1", 8282))],
+        "grep -q ' 0100007F:205A 00000000:0000 0A ' /proc/net/tcp",
+    ),
+]
+
 CONTROLS = [
+    c_plant(
+        "shm_removed",
+        """
+        def test_shm_removed():
+            segment = libc.shmget(0x0F5E5D, 8192, CREATE | 0o600)
+            assert libc.shmctl(segment, REMOVE, None) == 0
+        """,
+        [],
+        "ipcs -m | grep -q 0x000f5e5d",
+    ),
+    c_plant(
+        "sem_removed",
+        """
+        def test_sem_removed():
+            assert libc.semctl(libc.semget(0x0F6E6D, 3, CREATE | 0o600), 0, REMOVE) == 0
+        """,
+        [],
+        "ipcs -s | grep -q 0x000f6e6d",
+    ),
+    c_plant(
+        "msg_removed",
+        """
+        def test_msg_removed():
+            assert libc.msgctl(libc.msgget(0x0F7E7D, CREATE | 0o600), REMOVE, None) == 0
+        """,
+        [],
+        "ipcs -q | grep -q 0x000f7e7d",
+    ),
+    c_plant(
+        "msg_received",
+        """
+        queue = libc.msgget(0x0F8E8D, CREATE | 0o600)
+
+
+        def test_msg_received():
+            message = (ctypes.c_char * 16)(*bytes([1, 0, 0, 0, 0, 0, 0, 0]), *b"job")
+            assert libc.msgsnd(queue, message, 3, 0) == 0
+            assert libc.msgrcv(queue, message, 3, 0, 0) == 3
+        """,
+        [],
+        "ipcs -q | awk '$1 == \"0x000f8e8d\" && $6 != 0' | grep -q .",
+    ),
+    c_plant(
+        "queue_unlinked",
+        """
+        import os
+
+
+        def test_queue_unlinked():
+            os.close(libc.mq_open(b"/unlinked", os.O_CREAT | os.O_RDWR, 0o600, None))
+            assert libc.mq_unlink(b"/unlinked") == 0
+        """,
+        [],
+        "test -e /dev/mqueue/unlinked",
+    ),
+    c_plant(
+        "semaphore_unlinked",
+        """
+        import os
+
+
+        def test_semaphore_unlinked():
+            libc.sem_close(libc.sem_open(b"/unlinked", os.O_CREAT, 0o600, 1))
+            assert libc.sem_unlink(b"/unlinked") == 0
+        """,
+        [],
+        "test -e /dev/shm/sem.unlinked",
+    ),
+    control(
+        "tcp_closed",
+        """
+        import socket
+
+        with socket.create_server(("127.0.0.1", 8383)) as server:
+            with socket.create_connection(("127.0.0.1", 8383)):
+                server.accept()[0].close()
+        """,
+        "grep -q ' 0100007F:20BF 00000000:0000 0A ' /proc/net/tcp",
+    ),
+    control(
+        "udp_closed",
+        """
+        import socket
+
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+            server.bind(("0.0.0.0", 5454))
+        """,
+        "grep -q ' 00000000:154E ' /proc/net/udp",
+    ),
+    control(
+        "connected_pair",
+        """
+        import socket
+
+        kept = socket.socketpair()
+
+
+        def test_connected_pair():
+            kept[0].send(b"not read")
+        """,
+        "false",
+    ),
+    control(
+        "unix_closed",
+        """
+        import os
+        import socket
+
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind("/tmp/closed.sock")
+            server.listen()
+        os.remove("/tmp/closed.sock")
+        """,
+        "grep -q closed.sock /proc/net/unix || test -e /tmp/closed.sock",
+    ),
+    control(
+        "abstract_closed",
+        """
+        import socket
+
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind("\\0closed")
+        """,
+        "grep -q ' @closed$' /proc/net/unix",
+    ),
+    control(
+        "xattr_and_back",
+        """
+        import os
+
+        os.setxattr("data/tag_and_back.txt", "user.reviewed", b"yes")
+        os.setxattr("data/tag_and_back.txt", "user.second", b"yes")
+        os.setxattr("data/tag_and_back.txt", "user.reviewed", b"no")
+        os.removexattr("data/tag_and_back.txt", "user.second")
+        """,
+        "! getfattr --only-values -n user.reviewed data/tag_and_back.txt | grep -qx no",
+    ),
+    control(
+        "hard_link_removed",
+        """
+        import os
+
+        os.link("data/linked_for_a_while.txt", "data/linked_short.txt")
+        os.remove("data/linked_short.txt")
+        """,
+        'test "$(stat -c %h data/linked_for_a_while.txt)" != 1',
+    ),
     control(
         "tmp_path",
         """
@@ -1231,4 +1668,5 @@ CONTROLS = [
 ]
 
 PLANTS = FILE_PLANTS + ENV_PLANTS + PROCESS_PLANTS + DESCRIPTOR_PLANTS + PROCESS_LIFE_PLANTS
+PLANTS += IPC_PLANTS + NETWORK_PLANTS
 ROWS = PLANTS + CONTROLS
