@@ -5,7 +5,7 @@
  * command.
  *
  *  1 R  cell_spec_check: refuses what no cell can be made of
- *  2 R  clone3: W exists in all its namespaces, a fork of R without exec
+ *  2 R  makes the folder of a scratch on disk; clone3: W exists in all its namespaces, a fork of R without exec
  *  3 W  alone: dies with R, keeps its own descriptors, waits
  *  4 R  maps the ids; W may now make files
  *  5 W  host name; a scratch and a /proc, attached nowhere yet; forks C
@@ -20,7 +20,7 @@
  *       wipes the runner's arguments, tells R that all stands
  *  9 R  has heard both; forks who forwards ports; cell_start returns; cell_go: C executes
  * 10 W  C ended: names those still alive, waits
- * 11 R  cell_release: W exits, and with it all that is left
+ * 11 R  cell_release: W exits, and with it all that is left; cell_done removes a scratch on disk
  */
 
 #include <errno.h>
@@ -225,8 +225,8 @@ static int start_in(const struct cell_spec *spec, const struct layout *board, st
 		return r;
 	cell->gate = gate[0];
 	cleanup_close int their_gate = gate[1];
-	const struct warden_setup setup = { spec, board, caps_wanted(spec), their_control,
-					    their_gate };
+	const struct warden_setup setup = { spec,          &cell->disk, board, caps_wanted(spec),
+					    their_control, their_gate };
 	r = start_warden(&setup, cell, e);
 	/* Here and now, so that its death shows as the end of the sockets. */
 	fd_close_at(&their_control);
@@ -243,11 +243,11 @@ static int start_in(const struct cell_spec *spec, const struct layout *board, st
 	return 0;
 }
 
-static int plan(const struct cell_spec *spec, struct layout *ret, struct err *e)
+static int plan(const struct cell_spec *spec, const char *hidden, struct layout *ret, struct err *e)
 {
 	cleanup_free char *mountinfo = NULL;
 	int r = fd_load(AT_FDCWD, "/proc/self/mountinfo", MOUNTINFO_LEN_MAX, &mountinfo, NULL, e);
-	return r < 0 ? r : layout_make(spec, mountinfo, ret, e);
+	return r < 0 ? r : layout_make(spec, mountinfo, hidden, ret, e);
 }
 
 static void board_done(struct layout **board)
@@ -261,11 +261,13 @@ static int start(const struct cell_spec *spec, struct cell *cell, struct err *e)
 	cleanup(board_done) struct layout *board = layout_board_new();
 	if (!board)
 		return err_sys(e, "share memory with the warden");
-	int r = start_in(spec, board, cell, e);
+	int r = spec->scratch_dir ? scratch_disk_new(spec, &cell->disk, e) : 0;
+	if (!r)
+		r = start_in(spec, board, cell, e);
 	if (r < 0)
 		return r;
 	cleanup(layout_done) struct layout layout = LAYOUT_NULL;
-	r = plan(spec, &layout, e);
+	r = plan(spec, cell->disk.parent, &layout, e);
 	if (r < 0)
 		return r;
 	layout_post(&layout, board);
@@ -373,6 +375,7 @@ void cell_done(struct cell *cell)
 		reap(P_PID, (id_t)cell->forwarder);
 		cell->forwarder = 0;
 	}
+	scratch_disk_done(&cell->disk);
 	fd_close_at(&cell->pidfd);
 	fd_close_at(&cell->control);
 	fd_close_at(&cell->gate);

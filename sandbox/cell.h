@@ -9,10 +9,11 @@
  * still alive and can be looked at; cell_release() ends them and the cell.
  * When the caller dies, at any instant, the cell dies.
  *
- * Owns the warden's pidfd, its sockets, the forwarder of ports and the descriptors in `view`,
+ * Owns the warden's pidfd, its sockets, the forwarder of ports, a scratch on disk and the descriptors in `view`,
  * until cell_view_done() gives those up early (after a fork handed them on).
  */
 #include "sandbox/cell_spec.h"
+#include "sandbox/scratch_disk.h"
 
 struct err;
 
@@ -87,10 +88,16 @@ struct cell {
 	int control;
 	int gate;        /* to the command, until cell_go() */
 	pid_t forwarder; /* of ports; 0: none */
+	struct scratch_disk disk;
 	struct cell_view view;
 	struct isolation isolation;
 };
-#define CELL_NULL ((struct cell){ .pidfd = -1, .control = -1, .gate = -1, .view = CELL_VIEW_NULL })
+#define CELL_NULL                                  \
+	((struct cell){ .pidfd = -1,               \
+			.control = -1,             \
+			.gate = -1,                \
+			.disk = SCRATCH_DISK_NULL, \
+			.view = CELL_VIEW_NULL })
 
 int cell_start(const struct cell_spec *spec, struct cell *ret, struct err *e);
 /* Let the command run. */

@@ -106,6 +106,19 @@ static int check_paths(const struct cell_spec *spec, struct err *e)
 	return 0;
 }
 
+static int check_scratch(const struct cell_spec *spec, struct err *e)
+{
+	const char *dir = spec->scratch_dir;
+	if (!dir)
+		return 0;
+	if (!path_clean(dir) || strlen(dir) >= PATH_MAX)
+		return usage(e, "scratch folder", dir, "is no absolute path");
+	if (path_below(dir, spec->project))
+		return usage(e, "scratch folder", dir,
+			     "lies in the project, which it shall hold the changes of");
+	return 0;
+}
+
 static int check_limits(const struct cell_spec *spec, struct err *e)
 {
 	if (!spec->scratch_bytes || !spec->scratch_inodes) {
@@ -158,5 +171,7 @@ int cell_spec_check(const struct cell_spec *spec, struct err *e)
 		r = check_paths(spec, e);
 	if (!r)
 		r = check_forwards(spec, e);
+	if (!r)
+		r = check_scratch(spec, e);
 	return r < 0 ? r : check_limits(spec, e);
 }

@@ -46,6 +46,8 @@ struct cell_spec {
 	const char *home; /* becomes private and empty; NULL: the caller has none */
 
 	const char *project; /* real path of the tree that gets an overlay at its own place */
+	bool project_copy;   /* a copy of it instead: no overlay, and none of its limits */
+	const char *layer; /* a folder of changes that lies on the project, made by a cell; NULL */
 	const char *git_dir; /* a git dir outside project, exposed read-only; NULL */
 	const char *cwd;
 	const char *const *argv; /* argv[0] is looked up along PATH of env */
@@ -62,7 +64,9 @@ struct cell_spec {
 	enum cell_network network;
 	const uint16_t *forwards; /* ports of the host's loopback that the cell has, too */
 	size_t forwards_len;
-	uint64_t scratch_bytes; /* limit of the scratch tmpfs */
+	const char *name;        /* of what the cell has on the host while it runs; NULL: "cell" */
+	const char *scratch_dir; /* real path: the scratch lies in there, not in memory; NULL */
+	uint64_t scratch_bytes;  /* limit of the scratch tmpfs */
 	uint64_t scratch_inodes;
 	uint32_t pid_max; /* processes and threads at once, by kernel.pid_max of the cell */
 	bool no_canary;

@@ -117,7 +117,7 @@ static void look_places(const struct isolation_scene *s, bool project, struct is
 	bool any = false;
 	for (size_t i = 0; i < s->layout->len; i++) {
 		const struct layout_place *place = &s->layout->places[i];
-		if (place->project != project || place->overlay != project)
+		if (place->project != project || (!project && place->overlay))
 			continue;
 		any = true;
 		if (!(s->places_made >> i & 1)) {

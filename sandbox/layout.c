@@ -20,8 +20,10 @@ static const char *const no_overlay[] = { "/proc", "/sys", "/dev", "/boot" };
 
 struct plan {
 	struct layout *layout;
-	const struct strv *mounts;
-	bool project;
+	const struct strv *mounts; /* and what must lie in no tree */
+	const char *hidden;
+	const char *project_path;
+	bool project; /* its trees are looked for; else those of the system around it */
 };
 
 /* Which folders: those with mounts below them, those without, or all. */
@@ -164,7 +166,8 @@ static void cut_to(struct layout *l, size_t len, size_t trees_len)
 static int add_tree(const struct plan *plan, const char *path, struct err *e)
 {
 	struct layout *l = plan->layout;
-	if (covered(l, path))
+	if (covered(l, path) || text_eq(plan->hidden, path) ||
+	    (!plan->project && path_below(path, plan->project_path)))
 		return 0;
 	if (mounts_below(plan->mounts, path)) {
 		size_t len = l->len;
@@ -186,10 +189,23 @@ static int add_tree(const struct plan *plan, const char *path, struct err *e)
 	return r;
 }
 
-static int add_project(const struct cell_spec *spec, const struct strv *mounts, struct layout *l,
-		       struct err *e)
+static int add_copy(const struct cell_spec *spec, struct layout *l, struct err *e)
 {
-	int r = add_tree(&(struct plan){ l, mounts, true }, spec->project, e);
+	char dir[LAYOUT_DIR_LEN];
+	snprintf(dir, sizeof(dir), "upper/%zu", l->trees_len++);
+	int r = add(l, dir, strdup(spec->project), false, true, e);
+	if (!r)
+		l->places[l->len - 1].copy = true;
+	return r;
+}
+
+static int add_project(const struct cell_spec *spec, const struct plan *plan, struct err *e)
+{
+	if (spec->project_copy)
+		return add_copy(spec, plan->layout, e);
+	struct plan own = *plan;
+	own.project = true;
+	int r = add_tree(&own, spec->project, e);
 	if (r != 1)
 		return r;
 	return err_set(e, E2BIG, "%s: the mounts in it split it into more than %d trees",
@@ -198,22 +214,20 @@ static int add_project(const struct cell_spec *spec, const struct strv *mounts, 
 
 /* Whole trees before split ones: what does not fit stays read-only, so that a write there is
  * refused, not lost. A container mounts files into /etc, which has many folders. */
-static int add_system(const struct strv *mounts, struct layout *l, struct err *e)
+static int add_system(const struct plan *plan, struct err *e)
 {
-	const struct plan plan = { l, mounts, false };
-	int r = add_children(&plan, "/", WHOLE, e);
+	int r = add_children(plan, "/", WHOLE, e);
 	if (r >= 0)
-		r = add_children(&plan, "/", SPLIT, e);
+		r = add_children(plan, "/", SPLIT, e);
 	return r < 0 ? r : 0;
 }
 
-static int plan_places(const struct cell_spec *spec, const struct strv *mounts, struct layout *l,
-		       struct err *e)
+static int plan_places(const struct cell_spec *spec, const struct plan *plan, struct err *e)
 {
-	int r = add_privates(spec, l, e);
+	int r = add_privates(spec, plan->layout, e);
 	if (!r)
-		r = add_project(spec, mounts, l, e);
-	return r < 0 || spec->uid != 0 ? r : add_system(mounts, l, e);
+		r = add_project(spec, plan, e);
+	return r < 0 || spec->uid != 0 ? r : add_system(plan, e);
 }
 
 static int rank(const struct layout_place *p)
@@ -236,15 +250,18 @@ static int by_order(const void *a, const void *b)
 	return x_len < y_len ? -1 : x_len > y_len;
 }
 
-int layout_make(const struct cell_spec *spec, const char *mountinfo, struct layout *ret,
-		struct err *e)
+int layout_make(const struct cell_spec *spec, const char *mountinfo, const char *hidden,
+		struct layout *ret, struct err *e)
 {
 	cleanup(strv_done) struct strv mounts = STRV_NULL;
 	int r = mountinfo_parse(mountinfo, &mounts, e);
 	if (r < 0)
 		return r;
+	if (hidden && strv_add(&mounts, hidden))
+		return err_set(e, ENOMEM, "out of memory");
 	cleanup(layout_done) struct layout l = LAYOUT_NULL;
-	r = plan_places(spec, &mounts, &l, e);
+	const struct plan plan = { &l, &mounts, hidden, spec->project, false };
+	r = plan_places(spec, &plan, e);
 	if (r < 0)
 		return r;
 	qsort(l.places, l.len, sizeof(l.places[0]), by_order);

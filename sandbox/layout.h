@@ -19,9 +19,10 @@ struct err;
 struct layout_place {
 	char dir[LAYOUT_DIR_LEN]; /* below the scratch */
 	char *path;               /* real path in the cell */
-	bool overlay;             /* over what stands at path; otherwise it begins empty */
-	bool empty;               /* so does what stands there: of its mode and owner */
-	bool project;             /* of the project's tree: mounted after all else */
+	bool overlay; /* over what stands at path; otherwise it begins empty, or a copy */
+	bool empty;   /* so does what stands there: of its mode and owner */
+	bool project; /* of the project's tree: mounted after all else */
+	bool copy;    /* no overlay: what stands at path is copied */
 };
 
 struct layout {
@@ -31,10 +32,11 @@ struct layout {
 };
 #define LAYOUT_NULL ((struct layout){ 0 })
 
-/* mountinfo: the text of /proc/self/mountinfo. More trees of root than CELL_TREES_MAX stay read-only;
+/* mountinfo: the text of /proc/self/mountinfo. hidden: a folder no place may hold, since their layers
+ * lie in it; NULL: there is none. More trees of root than CELL_TREES_MAX stay read-only;
  * a project that mounts split into more is an error. */
-int layout_make(const struct cell_spec *spec, const char *mountinfo, struct layout *ret,
-		struct err *e);
+int layout_make(const struct cell_spec *spec, const char *mountinfo, const char *hidden,
+		struct layout *ret, struct err *e);
 void layout_done(struct layout *layout);
 
 /* A board is memory that forks share with who made it: what is posted on it can be read by forks

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "sandbox/base/cleanup.h"
+#include "sandbox/base/copy.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fault.h"
 #include "sandbox/cause.h"
@@ -17,6 +18,7 @@
 #include "sandbox/etc.h"
 #include "sandbox/mount.h"
 #include "sandbox/scratch.h"
+#include "sandbox/scratch_disk.h"
 #include "sandbox/sources.h"
 
 _Static_assert(MOUNTS_PLACES_MAX <= 64, "struct mounts keeps a bit for each place");
@@ -36,15 +38,17 @@ void mounts_init(struct mounts *m)
 			      .scratch_mount = -1,
 			      .proc_mount = -1,
 			      .git_dir = -1,
+			      .layer = -1,
 			      .project = -1 };
 	fill_fds(m->bases, countof(m->bases));
 	fill_fds(m->places, countof(m->places));
 	fill_fds(m->devices, countof(m->devices));
 }
 
-int mounts_begin(const struct cell_spec *spec, struct mounts *m, struct err *e)
+int mounts_begin(const struct cell_spec *spec, const struct scratch_disk *disk, struct mounts *m,
+		 struct err *e)
 {
-	int r = scratch_new(spec, &m->scratch_mount, e);
+	int r = scratch_new(spec, disk->path, &m->scratch_mount, e);
 	if (r < 0)
 		return cause_explain(CAUSE_AT_SCRATCH, NULL, e);
 	m->scratch = openat(m->scratch_mount, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -110,20 +114,60 @@ static int make_upper(int scratch, const struct layout_place *place, int lower, 
 	return 0;
 }
 
-/* Layers are named through /proc/self/fd and from the scratch as working directory, because the
- * kernel takes values of at most 255 bytes. Not volatile: nothing syncs a tmpfs, and to say so costs
- * an overlay 20 us of its 140. */
-static int new_overlay(const struct layout_place *place, const char *work, int lower, int *ret,
-		       struct err *e)
+/* What lies under a place. */
+struct lower {
+	int tree;        /* of the host, O_PATH */
+	bool layered;    /* under the layer of the project */
+	char layers[64]; /* as an overlay is told of them */
+};
+
+static void lower_done(struct lower *lower)
 {
-	char lower_path[32];
-	snprintf(lower_path, sizeof(lower_path), "/proc/self/fd/%d", lower);
+	fd_close_at(&lower->tree);
+}
+
+static int open_lower(const struct layout_place *place, const struct mounts *m, struct lower *ret,
+		      struct err *e)
+{
+	ret->tree = open(place->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (ret->tree < 0)
+		return err_sys(e, "open %s", place->path);
+	ret->layered = place->project && m->layer >= 0;
+	if (ret->layered)
+		snprintf(ret->layers, sizeof(ret->layers), "/proc/self/fd/%d:/proc/self/fd/%d",
+			 m->layer, ret->tree);
+	else
+		snprintf(ret->layers, sizeof(ret->layers), "/proc/self/fd/%d", ret->tree);
+	return 0;
+}
+
+/* What stands at a place before anything is written there. */
+static int open_base(const struct lower *lower, int *ret, struct err *e)
+{
+	if (!lower->layered)
+		return mount_clone(lower->tree, "", AT_EMPTY_PATH, ret, e);
 	const struct mount_option options[] = {
-		{ "lowerdir", lower_path }, { "upperdir", place->dir }, { "workdir", work },
-		{ "userxattr", NULL },      { "index", "off" },         { "xino", "off" },
+		{ "lowerdir", lower->layers },
+		{ "userxattr", NULL },
+		{ "xino", "off" },
 	};
-	return mount_new("overlay", options, countof(options), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
-			 ret, e);
+	return mount_new("overlay", options, countof(options),
+			 MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, ret, e);
+}
+
+/* Layers are named through /proc/self/fd and from the scratch as working directory, because the
+ * kernel takes values of at most 255 bytes. On a disk volatile, since nobody reads it after the cell;
+ * nothing syncs a tmpfs, and to say so costs an overlay 20 us of its 140. */
+static int new_overlay(const struct layout_place *place, const char *work, const char *layers,
+		       const struct mounts *m, int *ret, struct err *e)
+{
+	const struct mount_option options[] = {
+		{ "lowerdir", layers }, { "upperdir", place->dir }, { "workdir", work },
+		{ "userxattr", NULL },  { "index", "off" },         { "xino", "off" },
+		{ "volatile", NULL },
+	};
+	size_t n = countof(options) - !m->on_disk;
+	return mount_new("overlay", options, n, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, ret, e);
 }
 
 static bool is_etc(const struct layout_place *place)
@@ -146,41 +190,66 @@ static int move_etc(int scratch, const char *from_dir, const char *to_dir, struc
 
 /* In root's own /etc our files become part of its upper layer, where they can be written like the
  * others. */
-static int overlay_etc(const struct layout_place *place, const char *work, int lower, int *ret,
-		       int scratch, struct err *e)
+static int overlay_etc(const struct layout_place *place, const char *work, const char *layers,
+		       const struct mounts *m, int *ret, struct err *e)
 {
-	int r = move_etc(scratch, SCRATCH_ETC, place->dir, e);
+	int r = move_etc(m->scratch, SCRATCH_ETC, place->dir, e);
 	if (!r)
-		r = new_overlay(place, work, lower, ret, e);
+		r = new_overlay(place, work, layers, m, ret, e);
 	if (r == -EINVAL) /* no overlay: they will be mounted one by one */
-		move_etc(scratch, place->dir, SCRATCH_ETC, NULL);
+		move_etc(m->scratch, place->dir, SCRATCH_ETC, NULL);
 	return r;
 }
 
-static int prepare_overlay(const struct layout_place *place, int *ret, int *ret_base, int scratch,
-			   struct err *e)
+static int prepare_overlay(const struct layout_place *place, const struct mounts *m, int *ret,
+			   int *ret_base, struct err *e)
 {
-	cleanup_close int lower = open(place->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (lower < 0)
-		return err_sys(e, "open %s", place->path);
+	cleanup(lower_done) struct lower lower = { .tree = -1 };
+	int r = open_lower(place, m, &lower, e);
+	if (r < 0)
+		return r;
 	char work[LAYOUT_DIR_LEN];
 	snprintf(work, sizeof(work), "work%s", strchr(place->dir, '/'));
-	if (mkdirat(scratch, work, 0700) < 0)
+	if (mkdirat(m->scratch, work, 0700) < 0)
 		return err_sys(e, "make %s on the scratch", work);
 	cleanup_close int base = -1;
-	int r = mount_clone(lower, "", AT_EMPTY_PATH, &base, e);
+	r = open_base(&lower, &base, e);
 	if (!r)
-		r = make_upper(scratch, place, lower, e);
+		r = make_upper(m->scratch, place, lower.tree, e);
 	if (!r)
-		r = is_etc(place) ? overlay_etc(place, work, lower, ret, scratch, e)
-				  : new_overlay(place, work, lower, ret, e);
+		r = is_etc(place) ? overlay_etc(place, work, lower.layers, m, ret, e)
+				  : new_overlay(place, work, lower.layers, m, ret, e);
 	if (!r)
 		*ret_base = take_fd(&base);
 	/* Some filesystems can be no lower layer. The project must; what else there is stays
 	 * read-only then. */
-	if (r == -EINVAL && !place->project)
-		return 0;
-	return r < 0 ? cause_explain(CAUSE_AT_OVERLAY, place->path, e) : 0;
+	return r == -EINVAL && !place->project ? 0 : r;
+}
+
+static int prepare_copy(const struct layout_place *place, const struct mounts *m, struct err *e)
+{
+	cleanup(lower_done) struct lower lower = { .tree = -1 };
+	cleanup_close int base = -1;
+	int r = open_lower(place, m, &lower, e);
+	if (!r && lower.layered)
+		r = open_base(&lower, &base, e);
+	if (!r)
+		r = make_upper(m->scratch, place, lower.tree, e);
+	if (r < 0)
+		return r;
+	cleanup_close int to = openat(m->scratch, place->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (to < 0)
+		return err_sys(e, "open the copy");
+	r = copy_tree(lower.layered ? base : lower.tree, to, &(struct copy_how){ 0 }, NULL, e);
+	if (r == -EACCES)
+		err_hint(e, "a copy needs all of the project to be readable by you; an overlay does "
+			    "not");
+	if (r == -ENOSPC)
+		err_hint(e, "the scratch holds the copy, too: give it more room (--scratch-size), or "
+			    "a disk (--scratch)");
+	if (r == -EACCES || r == -ENOSPC)
+		err_status(e, STATUS_USAGE);
+	return r < 0 ? err_in(e, "copy the project") : 0;
 }
 
 static int prepare_empty(const struct layout_place *place, int scratch, struct err *e)
@@ -206,11 +275,13 @@ static int prepare_trees(const struct layout *layout, struct mounts *m, bool hel
 			continue;
 		int r = 0;
 		if (place->overlay)
-			r = prepare_overlay(place, &m->places[i], &m->bases[i], m->scratch, e);
+			r = prepare_overlay(place, m, &m->places[i], &m->bases[i], e);
+		else if (place->copy)
+			r = prepare_copy(place, m, e);
 		else if (place->empty)
 			r = prepare_empty(place, m->scratch, e);
 		if (r < 0)
-			return err_in(e, "overlay");
+			return place->copy ? r : err_in(e, "overlay");
 	}
 	return 0;
 }
@@ -221,6 +292,19 @@ static bool is_split(const struct cell_spec *spec, const struct layout *layout)
 		if (strcmp(layout->places[i].path, spec->project) == 0)
 			return false;
 	return true;
+}
+
+static int prepare_layer(const struct cell_spec *spec, const struct layout *layout,
+			 struct mounts *m, struct err *e)
+{
+	if (!spec->layer)
+		return 0;
+	if (is_split(spec, layout))
+		return err_set(e, ENOTSUP,
+			       "what was prepared cannot lie on %s: there are mounts in it",
+			       spec->project);
+	m->layer = open(spec->layer, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return m->layer < 0 ? err_sys(e, "open %s", spec->layer) : 0;
 }
 
 static int prepare_binds(const struct cell_spec *spec, struct mounts *m, struct err *e)
@@ -243,6 +327,8 @@ int mounts_prepare(const struct cell_spec *spec, const struct layout *layout, st
 	if (fchdir(m->scratch_mount) < 0)
 		return err_sys(e, "stand in the scratch");
 	int r = prepare_binds(spec, m, e);
+	if (!r)
+		r = prepare_layer(spec, layout, m, e);
 	if (!r && is_split(spec, layout))
 		r = mount_clone(AT_FDCWD, spec->project, AT_RECURSIVE, &m->project, e);
 	return r < 0 ? r : prepare_trees(layout, m, false, e);
@@ -423,26 +509,30 @@ static int attach_binds(const struct cell_spec *spec, struct mounts *m, struct e
 	return spec->git_dir ? attach(m->git_dir, spec->git_dir, e) : 0;
 }
 
-/* Cover each secret by something empty of its kind. */
-static int hide(const struct cell_spec *spec, int scratch, struct err *e)
+/* Cover a path by something empty of its kind. */
+static int hide_path(const char *path, int scratch, struct err *e)
 {
-	for (size_t i = 0; i < spec->hidden_len; i++) {
-		struct stat st;
-		if (lstat(spec->hidden[i], &st) < 0) {
-			if (errno == ENOENT || errno == ENOTDIR)
-				continue;
-			return err_sys(e, "look at %s, which shall be hidden", spec->hidden[i]);
-		}
-		const char *name = S_ISDIR(st.st_mode) ? SCRATCH_EMPTY : SCRATCH_EMPTY_FILE;
-		int r = attach_sealed(scratch, name, spec->hidden[i], e);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	struct stat st;
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT || errno == ENOTDIR
+			       ? 0
+			       : err_sys(e, "look at %s, which shall be hidden", path);
+	const char *name = S_ISDIR(st.st_mode) ? SCRATCH_EMPTY : SCRATCH_EMPTY_FILE;
+	return attach_sealed(scratch, name, path, e);
 }
 
-int mounts_cover(const struct cell_spec *spec, const struct layout *layout, struct mounts *m,
-		 struct err *e)
+/* Secrets, and the scratches of all cells on that disk. */
+static int hide(const struct cell_spec *spec, const struct scratch_disk *disk, int scratch,
+		struct err *e)
+{
+	int r = disk->parent ? hide_path(disk->parent, scratch, e) : 0;
+	for (size_t i = 0; i < spec->hidden_len && !r; i++)
+		r = hide_path(spec->hidden[i], scratch, e);
+	return r;
+}
+
+int mounts_cover(const struct cell_spec *spec, const struct scratch_disk *disk,
+		 const struct layout *layout, struct mounts *m, struct err *e)
 {
 	int r = devices_mount(m->scratch_mount, m->devices, e);
 	if (!r)
@@ -456,7 +546,7 @@ int mounts_cover(const struct cell_spec *spec, const struct layout *layout, stru
 	if (!r)
 		r = attach_binds(spec, m, e);
 	if (!r)
-		r = hide(spec, m->scratch_mount, e);
+		r = hide(spec, disk, m->scratch_mount, e);
 	if (!r && m->project >= 0)
 		r = attach(m->project, spec->project, e);
 	if (!r)
@@ -532,6 +622,7 @@ int mounts_leave(struct mounts *m, struct err *e)
 	fd_close_at(&m->scratch_mount);
 	fd_close_at(&m->proc_mount);
 	fd_close_at(&m->git_dir);
+	fd_close_at(&m->layer);
 	fd_close_at(&m->project);
 	for (size_t i = 0; i < DEVICES_N; i++)
 		fd_close_at(&m->devices[i]);

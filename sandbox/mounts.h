@@ -25,12 +25,14 @@
 
 struct cell_spec;
 struct err;
+struct scratch_disk;
 
 #define MOUNTS_PLACES_MAX (CELL_TREES_MAX + CELL_PRIVATE_MAX)
 
 struct mounts {
-	int root; /* O_PATH: the cell's / */
-	int proc; /* open folders */
+	bool on_disk; /* the scratch is no tmpfs */
+	int root;     /* O_PATH: the cell's / */
+	int proc;     /* open folders */
 	int scratch;
 	int scratch_clone;            /* a detached mount of the scratch */
 	int bases[MOUNTS_PLACES_MAX]; /* by place; -1: no overlay */
@@ -42,12 +44,14 @@ struct mounts {
 	int places[MOUNTS_PLACES_MAX];
 	int devices[DEVICES_N];
 	int git_dir;
+	int layer;   /* of changes, that lies on the project; -1: none */
 	int project; /* where mounts split it: what stands beside them, read-only */
 	int *binds;
 };
 
 void mounts_init(struct mounts *m);
-int mounts_begin(const struct cell_spec *spec, struct mounts *m, struct err *e);
+int mounts_begin(const struct cell_spec *spec, const struct scratch_disk *disk, struct mounts *m,
+		 struct err *e);
 int mounts_proc(struct mounts *m, struct err *e);
 int mounts_enter(struct mounts *m, struct err *e);
 int mounts_prepare(const struct cell_spec *spec, const struct layout *layout, struct mounts *m,
@@ -63,7 +67,7 @@ int mounts_help(const struct layout *layout, struct mounts *m, struct mounts_hel
 		struct err *e);
 int mounts_helped(const struct layout *layout, struct mounts *m, const struct mounts_help *help,
 		  struct err *e);
-int mounts_cover(const struct cell_spec *spec, const struct layout *layout, struct mounts *m,
-		 struct err *e);
+int mounts_cover(const struct cell_spec *spec, const struct scratch_disk *disk,
+		 const struct layout *layout, struct mounts *m, struct err *e);
 int mounts_seal(const struct cell_spec *spec, struct mounts *m, struct err *e);
 int mounts_leave(struct mounts *m, struct err *e);

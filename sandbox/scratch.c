@@ -15,8 +15,21 @@
 #include "sandbox/etc.h"
 #include "sandbox/mount.h"
 
-int scratch_new(const struct cell_spec *spec, int *ret, struct err *e)
+static int clone_folder(const char *path, int *ret, struct err *e)
 {
+	cleanup_close int mount = -1;
+	int r = mount_clone(AT_FDCWD, path, 0, &mount, e);
+	if (!r)
+		r = mount_restrict(mount, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 0, e);
+	if (!r)
+		*ret = take_fd(&mount);
+	return r;
+}
+
+int scratch_new(const struct cell_spec *spec, const char *path, int *ret, struct err *e)
+{
+	if (path)
+		return clone_folder(path, ret, e);
 	char bytes[32];
 	char inodes[32];
 	snprintf(bytes, sizeof(bytes), "%ju", (uintmax_t)spec->scratch_bytes);
@@ -146,7 +159,7 @@ static int write_etc(const struct cell_spec *spec, int scratch, struct err *e)
 
 static int make_empty(const struct cell_spec *spec, int scratch, struct err *e)
 {
-	if (!spec->hidden_len)
+	if (!spec->hidden_len && !spec->scratch_dir)
 		return 0;
 	int r = make_folder(scratch, SCRATCH_EMPTY, 0755, e);
 	return r < 0 ? r : write_at(scratch, SCRATCH_EMPTY_FILE, "", 0, e);

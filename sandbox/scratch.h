@@ -1,6 +1,6 @@
 #pragma once
 /*
- * scratch: the one tmpfs that holds everything a cell can write, and what
+ * scratch: the one tmpfs, or folder on a disk, that holds everything a cell can write, and what
  * stands on it before the command starts: folders, canaries, our files.
  *
  *	tmp var-tmp shm home cache run	the private places
@@ -19,8 +19,8 @@ struct err;
 #define SCRATCH_EMPTY      SCRATCH_OWN "/empty" /* what covers secrets */
 #define SCRATCH_EMPTY_FILE SCRATCH_OWN "/empty.file"
 
-/* A detached tmpfs of the spec's size. */
-int scratch_new(const struct cell_spec *spec, int *ret, struct err *e);
+/* A detached mount: of a folder on a disk, or when path is NULL a tmpfs of the spec's size. */
+int scratch_new(const struct cell_spec *spec, const char *path, int *ret, struct err *e);
 /* Make what will be mounted, but the layers, on an open scratch. Reads the host's /etc. */
 int scratch_lay_out(const struct cell_spec *spec, int scratch, struct err *e);
 /* Make what lies in there: canaries, our files. */

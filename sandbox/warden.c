@@ -39,6 +39,7 @@ enum phase { PHASE_READY, PHASE_RUNNING, PHASE_SETTLING, PHASE_EXITED };
 
 struct warden {
 	const struct cell_spec *spec;
+	const struct scratch_disk *disk;
 	const struct layout *layout;
 	uint64_t caps;
 	int control;
@@ -200,7 +201,7 @@ static int build(struct warden *w, struct err *e)
 {
 	if (sethostname(CELL_HOSTNAME, strlen(CELL_HOSTNAME)) < 0)
 		return err_sys(e, "set the host name");
-	int r = mounts_begin(w->spec, &w->mounts, e);
+	int r = mounts_begin(w->spec, w->disk, &w->mounts, e);
 	if (!r)
 		r = mounts_proc(&w->mounts, e);
 	if (!r)
@@ -216,7 +217,7 @@ static int build(struct warden *w, struct err *e)
 	if (!r)
 		r = wait_laid_out(w, e);
 	if (!r)
-		r = mounts_cover(w->spec, w->layout, &w->mounts, e);
+		r = mounts_cover(w->spec, w->disk, w->layout, &w->mounts, e);
 	if (!r)
 		r = net_listen(&w->listener, e);
 	return r < 0 ? r : mounts_seal(w->spec, &w->mounts, e);
@@ -237,6 +238,9 @@ static int settle_down(struct warden *w, struct sync_record *record, struct err 
 	if (w->spec->no_watch)
 		snprintf(record->ready.why_no_fanotify, sizeof(record->ready.why_no_fanotify),
 			 "not asked for");
+	else if (w->spec->scratch_dir)
+		snprintf(record->ready.why_no_fanotify, sizeof(record->ready.why_no_fanotify),
+			 "the scratch is on a disk, which the kernel lets nobody watch whole");
 	else
 		w->fanotify = watch_open(w->mounts.scratch, record->ready.why_no_fanotify,
 					 sizeof(record->ready.why_no_fanotify));
@@ -463,6 +467,7 @@ _Noreturn void warden_main(const struct warden_setup *setup)
 {
 	struct warden w = {
 		.spec = setup->spec,
+		.disk = setup->disk,
 		.layout = setup->layout,
 		.caps = setup->caps,
 		.control = setup->control,

@@ -11,6 +11,7 @@ struct cell_spec;
 
 struct warden_setup {
 	const struct cell_spec *spec;
+	const struct scratch_disk *disk;
 	const struct layout *layout; /* a board: empty until SYNC_PLANNED */
 	uint64_t caps;               /* those the command keeps */
 	int control;

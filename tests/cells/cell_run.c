@@ -88,6 +88,9 @@ enum {
 	OPT_GIT_DIR,
 	OPT_NETWORK_HOST,
 	OPT_FORWARD,
+	OPT_SCRATCH_DIR,
+	OPT_COPY,
+	OPT_LAYER,
 	OPT_TIMEOUT,
 	OPT_GRACE,
 	OPT_SCRATCH,
@@ -112,6 +115,9 @@ static const struct option longs[] = {
 	{ "git-dir", required_argument, NULL, OPT_GIT_DIR },
 	{ "network-host", no_argument, NULL, OPT_NETWORK_HOST },
 	{ "forward", required_argument, NULL, OPT_FORWARD },
+	{ "scratch-dir", required_argument, NULL, OPT_SCRATCH_DIR },
+	{ "copy", no_argument, NULL, OPT_COPY },
+	{ "layer", required_argument, NULL, OPT_LAYER },
 	{ "timeout-ms", required_argument, NULL, OPT_TIMEOUT },
 	{ "grace-ms", required_argument, NULL, OPT_GRACE },
 	{ "scratch-bytes", required_argument, NULL, OPT_SCRATCH },
@@ -220,6 +226,15 @@ static void set_option(struct options *o, int option, char *arg)
 		break;
 	case OPT_ENV:
 		strv_add(&o->env, arg);
+		break;
+	case OPT_SCRATCH_DIR:
+		s->scratch_dir = arg;
+		break;
+	case OPT_COPY:
+		s->project_copy = true;
+		break;
+	case OPT_LAYER:
+		s->layer = arg;
 		break;
 	case OPT_NETWORK_HOST:
 		s->network = CELL_NETWORK_HOST;

@@ -94,7 +94,7 @@ static void test_user(void)
 	struct cell_spec spec = user_of(&t);
 	cleanup(layout_done) struct layout l = LAYOUT_NULL;
 	struct err e = ERR_NULL;
-	tap_ok(layout_make(&spec, t.mountinfo, &l, &e) == 0, "a user's layout %s", e.text);
+	tap_ok(layout_make(&spec, t.mountinfo, NULL, &l, &e) == 0, "a user's layout %s", e.text);
 	tap_ok(l.trees_len == 1 && find(&l, t.project) && find(&l, t.project)->project,
 	       "the project is the one overlay");
 	tap_ok(index_of(&l, find(&l, t.project)) == l.len - 1, "... and the last place");
@@ -106,11 +106,11 @@ static void test_user(void)
 
 	spec.home = "/no/such/home";
 	cleanup(layout_done) struct layout homeless = LAYOUT_NULL;
-	int r = layout_make(&spec, t.mountinfo, &homeless, &e);
+	int r = layout_make(&spec, t.mountinfo, NULL, &homeless, &e);
 	tap_ok(r == 0 && homeless.len == l.len - 2, "a home that is not there is no place");
 	spec.home = "/tmp";
 	cleanup(layout_done) struct layout shared = LAYOUT_NULL;
-	r = layout_make(&spec, t.mountinfo, &shared, &e);
+	r = layout_make(&spec, t.mountinfo, NULL, &shared, &e);
 	tap_ok(r == 0 && shared.len == l.len - 2, "one place is mounted once");
 }
 
@@ -123,8 +123,8 @@ static void test_split(void)
 	struct cell_spec spec = user_of(&t);
 	cleanup(layout_done) struct layout l = LAYOUT_NULL;
 	struct err e = ERR_NULL;
-	tap_ok(layout_make(&spec, t.mountinfo, &l, &e) == 0, "a project with a mount in it %s",
-	       e.text);
+	tap_ok(layout_make(&spec, t.mountinfo, NULL, &l, &e) == 0,
+	       "a project with a mount in it %s", e.text);
 	tap_ok(!find(&l, t.project) && !find_in(&l, &t, "project/a"),
 	       "what holds the mount gets no overlay");
 	tap_ok(find_in(&l, &t, "project/a/x") && find_in(&l, &t, "project/a/y") &&
@@ -145,10 +145,10 @@ static void test_bound(void)
 	struct cell_spec spec = user_of(&t);
 	cleanup(layout_done) struct layout l = LAYOUT_NULL;
 	struct err e = ERR_NULL;
-	int r = layout_make(&spec, t.mountinfo, &l, &e);
+	int r = layout_make(&spec, t.mountinfo, NULL, &l, &e);
 	tap_ok(r == -E2BIG && strstr(e.text, "more than 48 trees") && l.len == 0,
 	       "more trees than the bound: %s", e.text);
-	tap_ok(layout_make(&spec, "1 0\n", &l, &e) == -EPROTO, "a mountinfo that is none");
+	tap_ok(layout_make(&spec, "1 0\n", NULL, &l, &e) == -EPROTO, "a mountinfo that is none");
 }
 
 static void test_root(void)
@@ -160,7 +160,7 @@ static void test_root(void)
 	cleanup(layout_done) struct layout l = LAYOUT_NULL;
 	struct err e = ERR_NULL;
 	mounted(&t, "");
-	tap_ok(layout_make(&spec, t.mountinfo, &l, &e) == 0, "root's layout %s", e.text);
+	tap_ok(layout_make(&spec, t.mountinfo, NULL, &l, &e) == 0, "root's layout %s", e.text);
 	tap_ok(find(&l, "/etc") && find(&l, "/etc")->overlay && find(&l, "/usr"),
 	       "root can write to the system");
 	tap_ok(!find(&l, "/proc") && !find(&l, "/sys") && !find(&l, "/dev") && !find(&l, "/boot"),
@@ -192,7 +192,7 @@ static void test_empty(void)
 	struct cell_spec spec = user_of(&t);
 	spec.uid = 0;
 	cleanup(layout_done) struct layout l = LAYOUT_NULL;
-	int r = layout_make(&spec, t.mountinfo, &l, NULL);
+	int r = layout_make(&spec, t.mountinfo, NULL, &l, NULL);
 	size_t empty = 0;
 	size_t wrong = 0;
 	for (size_t i = 0; i < l.len; i++) {
@@ -217,12 +217,48 @@ static void test_crowded(void)
 	cleanup(layout_done) struct layout l = LAYOUT_NULL;
 	struct err e = ERR_NULL;
 	snprintf(t.mountinfo, sizeof(t.mountinfo), "1 0 0:1 / /usr/share/doc rw - t s o\n");
-	int r = layout_make(&spec, t.mountinfo, &l, &e);
+	int r = layout_make(&spec, t.mountinfo, NULL, &l, &e);
 	size_t below = 0;
 	for (size_t i = 0; i < l.len; i++)
 		below += path_below(l.places[i].path, "/usr");
 	tap_ok(r == 0 && find(&l, "/etc") && (below == 0 || (find(&l, "/usr/bin") && below > 10)),
 	       "a split tree is there whole or not at all: %zu %s", below, e.text);
+}
+
+static void test_copy(void)
+{
+	cleanup(tree_done) struct tree t;
+	tree_make(&t);
+	mounted(&t, "project/a/x");
+	struct cell_spec spec = user_of(&t);
+	spec.project_copy = true;
+	cleanup(layout_done) struct layout l = LAYOUT_NULL;
+	int r = layout_make(&spec, t.mountinfo, NULL, &l, NULL);
+	const struct layout_place *p = find(&l, t.project);
+	tap_ok(r == 0 && p && p->copy && p->project && !p->overlay && !p->empty && l.trees_len == 1,
+	       "a project that is copied is one place, whatever is mounted in it");
+}
+
+/* The layers lie in /usr/share/doc. */
+static void test_hidden(void)
+{
+	cleanup(tree_done) struct tree t;
+	tree_make(&t);
+	struct cell_spec spec = user_of(&t);
+	spec.uid = 0;
+	spec.home = NULL;
+	spec.project = "/usr/bin";
+	cleanup(layout_done) struct layout l = LAYOUT_NULL;
+	int r = layout_make(&spec, "", "/usr/share/doc", &l, NULL);
+	size_t around = 0;
+	size_t projects = 0;
+	for (size_t i = 0; i < l.len; i++) {
+		around += path_below("/usr/share/doc", l.places[i].path);
+		projects += path_below(l.places[i].path, spec.project);
+	}
+	tap_ok(r == 0 && around == 0 && l.trees_len > 1, "no tree holds its own layers");
+	tap_ok(projects == 1 && find(&l, spec.project)->project,
+	       "in a split tree the project is no tree of the system");
 }
 
 static void test_faults(void)
@@ -234,7 +270,7 @@ static void test_faults(void)
 	for (int n = 1; fault_walk_on(n); n++) {
 		cleanup(layout_done) struct layout l = LAYOUT_NULL;
 		struct err e = ERR_NULL;
-		int r = layout_make(&spec, t.mountinfo, &l, &e);
+		int r = layout_make(&spec, t.mountinfo, NULL, &l, &e);
 		bool hit = fault_walk_hit();
 		tap_ok(r == 0 || (hit && e.code == -r && l.len == 0), "call %d fails: %s", n, e.text);
 	}
@@ -248,6 +284,8 @@ int main(void)
 	test_root();
 	test_empty();
 	test_crowded();
+	test_copy();
+	test_hidden();
 	test_faults();
 	return tap_done();
 }
