@@ -48,6 +48,9 @@ struct trial {
 	bool limited;
 };
 
+/* Also where a scratch on disk is asked for: that is a folder of the host, and no question of rights. */
+static const struct scratch_disk in_memory = SCRATCH_DISK_NULL;
+
 static int try_host_name(struct trial *t, struct err *e)
 {
 	(void)t;
@@ -58,7 +61,7 @@ static int try_host_name(struct trial *t, struct err *e)
 
 static int try_scratch(struct trial *t, struct err *e)
 {
-	return mounts_begin(t->spec, &t->mounts, e);
+	return mounts_begin(t->spec, &in_memory, &t->mounts, e);
 }
 
 static int try_proc(struct trial *t, struct err *e)
@@ -71,7 +74,7 @@ static int try_tree(struct trial *t, struct err *e)
 	cleanup_free char *mountinfo = NULL;
 	int r = fd_load(AT_FDCWD, "/proc/self/mountinfo", MOUNTINFO_LEN_MAX, &mountinfo, NULL, e);
 	if (!r)
-		r = layout_make(t->spec, mountinfo, &t->layout, e);
+		r = layout_make(t->spec, mountinfo, NULL, &t->layout, e);
 	return r < 0 ? r : mounts_enter(&t->mounts, e);
 }
 
@@ -94,7 +97,7 @@ static int try_places(struct trial *t, struct err *e)
 	cleanup_close int listener = -1;
 	int r = scratch_fill(t->spec, t->mounts.scratch, e);
 	if (!r)
-		r = mounts_cover(t->spec, &t->layout, &t->mounts, e);
+		r = mounts_cover(t->spec, &in_memory, &t->layout, &t->mounts, e);
 	if (!r)
 		r = net_listen(&listener, e);
 	if (!r)
