@@ -214,13 +214,28 @@ static void put(struct entry *entry, char *value, int by)
 	}
 }
 
+/* What went on by itself may go by another name now: a process that runs another program. */
+static int rename_entry(struct entry *entry, const struct offer *offer)
+{
+	int r = 0;
+	if (!offer->value || !offer->key || text_eq(offer->key, entry->key))
+		return 0;
+	char *key = copy(offer->key, &r);
+	if (r)
+		return r;
+	free(entry->key);
+	entry->key = key;
+	return 0;
+}
+
 static int learn(struct sink *sink, struct entry *entry, const struct offer *offer)
 {
 	int r = 0;
-	bool fresh = !entry;
-	if (fresh)
-		entry = entry_new(sink, offer);
 	if (!entry)
+		entry = entry_new(sink, offer);
+	else if (offer->quiet)
+		r = rename_entry(entry, offer);
+	if (!entry || r)
 		return -ENOMEM;
 	struct domain *domain = sink->domain;
 	struct digest digest;

@@ -33,7 +33,7 @@ struct sensor {
 /* What a sensor tells of one entry. Texts are borrowed. 0 or -ENOMEM. */
 struct offer {
 	const char *id;
-	const char *key;   /* the first offer's counts; NULL: the id */
+	const char *key;   /* the first offer's counts, and that of a quiet one; NULL: the id */
 	const char *zone;  /* the first offer's counts; NULL: none */
 	const char *value; /* JSON object in text; NULL: it is not there */
 	bool touched;      /* something was done to it, even if the value is the same */

@@ -118,7 +118,9 @@ static const struct step {
 	  "leak created z ->z0 owner=-1\n"
 	  "leak deleted other o0>- owner=-1 damage\n" },
 	{ "what moves by itself is nobody's", 8, OFFER(.id = "z", .value = "z1", .quiet = true), "" },
-	{ "and keeps its owner", 8, OFFER(.id = "z"), "leak deleted z z1>- owner=7 restored\n" },
+	{ "and may go by another key", 8,
+	  OFFER(.id = "z", .key = "Z", .value = "z2", .quiet = true), "" },
+	{ "but keeps its owner", 8, OFFER(.id = "z"), "leak deleted Z z2>- owner=7 restored\n" },
 	{ "a new one that nobody made stood", 9, OFFER(.id = "n", .value = "n0", .quiet = true), "" },
 	{ "so its end is damage", 9, OFFER(.id = "n"), "leak deleted n n0>- owner=-1 damage\n" },
 	{ "another process: all is learned anew",
