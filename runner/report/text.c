@@ -100,7 +100,8 @@ static void change(struct page *p, const struct summary_change *c, size_t below,
 		fprintf(p->out, " and %zu below it", below);
 	if (c->fixture)
 		put_printable(p, ", by fixture ", c->fixture, "");
-	for (size_t i = 0; i < c->suspects.len; i++) {
+	/* Most often a process that was alive and wrote nothing: the ledger keeps it. */
+	for (size_t i = 0; p->look->verbose && i < c->suspects.len; i++) {
 		fputs(i ? ", " : ", or by what is left of ", p->out);
 		put(p, quoted(c->suspects.at[i]));
 	}
