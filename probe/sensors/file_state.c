@@ -57,6 +57,7 @@ int file_state_open(int root, const char *path, bool upper, struct file_state *r
 		return err_sys(e, "look at %s", path);
 	if (state.fd >= 0 && fstat(state.fd, &state.st) < 0)
 		return err_sys(e, "stat %s", path);
+	state.links = S_ISDIR(state.st.st_mode) ? 1 : state.st.st_nlink;
 	if (state.fd >= 0 && upper)
 		look_at_overlay(&state);
 	*ret = take(&state, FILE_STATE_NULL);
@@ -97,8 +98,9 @@ static int add_digest(cJSON *value, const char *key, struct digest digest)
 	return cJSON_AddStringToObject(value, key, digest_hex(digest, hex)) ? 0 : -ENOMEM;
 }
 
-static int add_facts(cJSON *value, const struct stat *st, const struct file_owner *usual)
+static int add_facts(cJSON *value, const struct file_state *state, const struct file_owner *usual)
 {
+	const struct stat *st = &state->st;
 	char mode[8];
 	snprintf(mode, sizeof(mode), "%04o", st->st_mode & 07777);
 	if (!cJSON_AddStringToObject(value, "type", type_name(st->st_mode)) ||
@@ -109,7 +111,7 @@ static int add_facts(cJSON *value, const struct stat *st, const struct file_owne
 		r = add_number(value, "uid", st->st_uid);
 	if (!r && st->st_gid != usual->gid)
 		r = add_number(value, "gid", st->st_gid);
-	return r;
+	return r || state->links < 2 ? r : add_number(value, "links", state->links);
 }
 
 /* By its path again, which is quicker than by link_to(): a regular file stood there a moment ago. */
@@ -215,7 +217,7 @@ int file_state_value(const struct file_state *state, const struct file_owner *us
 	cleanup_json cJSON *value = cJSON_CreateObject();
 	if (!value)
 		return -ENOMEM;
-	int r = add_facts(value, &state->st, usual);
+	int r = add_facts(value, state, usual);
 	if (!r)
 		r = add_rest(value, state, e);
 	if (r)
@@ -261,6 +263,7 @@ const char *file_state_change(const char *before, const char *after)
 		{ "\"target_b64\":", "target" }, { "\"mode\":", "mode" },
 		{ "\"uid\":", "owner" },         { "\"gid\":", "owner" },
 		{ "\"xattrs\":", "xattrs" },
+		{ "\"links\":", "links" },
 	};
 	for (size_t i = 0; i < countof(rows); i++)
 		if (!same_member(before, after, rows[i].key))

@@ -17,6 +17,7 @@ struct file_state {
 	const char *path;
 	int fd; /* -1: nothing is there */
 	struct stat st;
+	nlink_t links; /* names of what is no folder: told when there is more than one */
 	/* only below the upper folder of an overlay */
 	bool whiteout; /* says that nothing is there */
 	bool opaque;   /* a folder that hides the one below it */
@@ -35,5 +36,6 @@ struct file_owner {
 };
 int file_state_value(const struct file_state *state, const struct file_owner *usual, char **ret,
 		     struct err *e);
-/* What differs between two values: type content target mode owner xattrs, the first that does. */
+/* What differs between two values: type content target mode owner xattrs links, the
+ * first that does. */
 const char *file_state_change(const char *before, const char *after);

@@ -410,6 +410,7 @@ static int base_value(struct files *f, const struct entry *top, char **ret, stru
 {
 	cleanup(file_state_done) struct file_state state = FILE_STATE_NULL;
 	int r = file_state_open(top->place->base, base_path(f, top), false, &state, e);
+	state.links = 1; /* copying up breaks them, and is no deed of a test */
 	return r || state.fd < 0 ? r : file_state_value(&state, &f->usual, ret, e);
 }
 

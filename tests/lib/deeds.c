@@ -177,6 +177,12 @@ static void make_hard_link(void)
 	check(link("tmp/a", "tmp/hard") == 0, "link");
 }
 
+static void make_name_for_a_while(void)
+{
+	check(link("tmp/a", "tmp/third") == 0, "link");
+	check(unlink("tmp/third") == 0, "unlink");
+}
+
 static void write_through_hard_link(void)
 {
 	add("tmp/hard", "through");
@@ -386,11 +392,12 @@ const struct deed deeds[] = {
 	  "deleted /tmp/fro/sub|deleted /tmp/fro/sub/g" },
 	{ "symlink", make_link, "created /tmp/link" },
 	{ "symlink swap", swap_link, "target /tmp/link" },
-	{ "hard link", make_hard_link, "created /tmp/hard" },
+	{ "hard link", make_hard_link, "created /tmp/hard|links /tmp/a" },
 	{ "write through a hard link", write_through_hard_link, "content /tmp/a|content /tmp/hard" },
 	{ "truncate", truncate_one, "content /tmp/a|content /tmp/hard" },
 	{ "fallocate", allocate, "content /tmp/a|content /tmp/hard" },
 	{ "a terabyte", punch, "created /tmp/hole" },
+	{ "one name more, and less", make_name_for_a_while, "" },
 	{ "xattr", set_xattr, "xattrs /tmp/a|xattrs /tmp/hard" },
 	{ "another xattr", change_xattr, "xattrs /tmp/a|xattrs /tmp/hard" },
 	{ "O_TMPFILE", link_nameless, "created /tmp/linked" },

@@ -509,7 +509,10 @@ FILE_PLANTS = [
 
         os.link("data/linked.txt", "data/second_name.txt")
         """,
-        [created("${PROJECT}/data/second_name.txt", "source", file("two names\n"))],
+        [
+            created("${PROJECT}/data/second_name.txt", "source", {**file("two names\n"), "links": 2}),
+            changed("links", "linked.txt", file("two names\n"), {**file("two names\n"), "links": 2}),
+        ],
         "test data/linked.txt -ef data/second_name.txt",
     ),
     plant(
