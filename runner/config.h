@@ -46,6 +46,7 @@ struct config {
 	const struct adapter *adapter; /* NULL: found by its signs */
 
 	struct strv fail_on; /* "leak" */
+	bool contain;        /* no write outside of zone state */
 	bool exit_zero;
 	bool bisect_exit;
 

@@ -15,9 +15,8 @@
 
 #define LIST_MAX 1024 /* entries of one list */
 
-static const char *const domain_names[] = { "files",       "env",       "process",
-					    "descriptors", "processes", "threads",
-					    "ipc",         "network" };
+static const char *const domain_names[] = { "files",     "env",     "process", "descriptors",
+					    "processes", "threads", "ipc",     "network" };
 static const char *const network_names[] = { "none", "host" };
 static const char *const tracker_names[] = { "auto", "fanotify", "scan" };
 static const char *const caps_names[] = { "needed", "none" };
@@ -64,6 +63,8 @@ const struct setting settings[] = {
 
 	{ "fail-on", "fail_on", "leak", "leaks fail the run, too (exit status 1)",
 	  A(WORDS, fail_on), AMONG(fail_on_names), .group = "The exit status", .of = CONFIG_RUN },
+	{ "contain", "contain", NULL, "so does every write outside of the state folders",
+	  A(BOOL, contain), .of = CONFIG_RUN },
 	{ "exit-zero", "exit_zero", NULL, "0 whatever is found", A(BOOL, exit_zero),
 	  .of = CONFIG_RUN },
 	{ "bisect-exit", "bisect_exit", NULL, "statuses that git bisect run understands",

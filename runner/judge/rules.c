@@ -25,6 +25,7 @@ static const struct {
 	{ "files", "xattrs", NULL, { "FH104", "changed attributes of", "" } },
 	{ "files", "links", NULL, { "FH104", "changed links of", "" } },
 	{ "files", "target", NULL, { "FH104", "changed link", "" } },
+	{ "files", "touched", NULL, { RULE_WRITE, "wrote", "" } },
 	{ "files", "type", NULL, { "FH102", "replaced", "" } },
 	{ "files", NULL, NULL, { "FH102", "changed", "" } },
 	{ "env", NULL, NULL, { "FH111", NULL, "variable" } },

@@ -14,6 +14,7 @@ struct rule {
 };
 
 #define RULE_DAMAGE       "FH105"
+#define RULE_WRITE        "FH106"
 #define RULE_UNATTRIBUTED "FH191"
 
 /* The rule of a change that outlived its test; of a domain without a row, FH191. */

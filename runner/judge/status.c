@@ -42,6 +42,8 @@ static int judge(const struct status_facts *f, struct verdict *v)
 		r = strv_addf(why, "%zu thing%s that stood before damaged", PLURAL(f->damage));
 	if (!r && holds(v, f->leaks && f->leaks_fail, STATUS_DAMAGE))
 		r = strv_addf(why, "%zu thing%s left behind", PLURAL(f->leaks));
+	if (!r && holds(v, f->writes, STATUS_DAMAGE))
+		r = strv_addf(why, "%zu write%s outside of the state folders", PLURAL(f->writes));
 	if (!r && holds(v, !f->tests && !cut_short, STATUS_NO_TESTS))
 		r = strv_add(why, "no tests ran");
 	if (!r && holds(v, f->timed_out, STATUS_TIMEOUT))

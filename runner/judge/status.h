@@ -14,6 +14,7 @@ struct status_facts {
 	size_t damage;
 	size_t leaks;
 	bool leaks_fail; /* --fail-on leak */
+	size_t writes;   /* outside of the state folders; with --contain alone */
 	size_t tests;
 	size_t failed;
 	size_t absent;

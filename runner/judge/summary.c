@@ -46,6 +46,7 @@ void summary_done(struct summary *s)
 	free(s->failures);
 	changes_done(&s->leaks);
 	changes_done(&s->damage);
+	changes_done(&s->writes);
 	changes_done(&s->unattributed);
 	for (size_t i = 0; i < s->survivors_len; i++) {
 		free(s->survivors[i].key);
@@ -141,24 +142,39 @@ static bool is_allowed(const cJSON *row)
 	return text_eq(json_text(row, "zone"), "state");
 }
 
+/* Where a change goes; NULL: it is nothing to tell. */
+static struct summary_changes *list_for(struct summary *s, const cJSON *row)
+{
+	if (is_allowed(row))
+		return NULL;
+	if (text_eq(json_text(row, "kind"), "leak"))
+		return json_true(row, "damage") ? &s->damage : &s->leaks;
+	return s->contain && text_eq(json_text(row, "domain"), "files") ? &s->writes : NULL;
+}
+
+static const char *code_in(const struct summary *s, const struct summary_changes *list,
+			   const struct summary_change *c)
+{
+	if (list == &s->damage)
+		return RULE_DAMAGE;
+	return list == &s->writes ? RULE_WRITE : rule_of(c->domain, c->what, c->key)->code;
+}
+
 static int add_deltas(struct summary *s, const cJSON *line, struct err *e)
 {
 	const cJSON *row;
 	cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(line, "deltas"))
 	{
-		const char *kind = json_text(row, "kind");
-		const char *domain = json_text(row, "domain");
-		const char *key = json_text(row, "key");
-		if (!kind || !domain || !key || !json_text(row, "what"))
+		if (!json_text(row, "kind") || !json_text(row, "domain") ||
+		    !json_text(row, "key") || !json_text(row, "what"))
 			return bad_line(e, json_text(line, "kind"), "whole delta");
-		if (!text_eq(kind, "leak") || is_allowed(row))
+		struct summary_changes *list = list_for(s, row);
+		if (!list)
 			continue;
-		bool damage = json_true(row, "damage");
-		struct summary_changes *list = damage ? &s->damage : &s->leaks;
 		if (add_change(list, line, row))
 			return no_memory(e);
-		list->at[list->len - 1].code =
-			damage ? RULE_DAMAGE : rule_of(domain, json_text(row, "what"), key)->code;
+		struct summary_change *c = &list->at[list->len - 1];
+		c->code = code_in(s, list, c);
 	}
 	return 0;
 }
@@ -286,6 +302,9 @@ static int read_blind(struct summary *s, const cJSON *line, struct err *e)
 	const char *broken = json_text(line, "why");
 	if (tracker && strv_addf(&s->notes, "changed files were found by a scan: %s", tracker))
 		return no_memory(e);
+	if (s->contain && !text_eq(json_text(line, "tracker"), "fanotify") &&
+	    strv_add(&s->notes, "a scan sees what was written only where it stays"))
+		return no_memory(e);
 	if (broken && strv_addf(&s->notes, "the adapter broke the protocol: %s", broken))
 		return no_memory(e);
 	return 0;
@@ -363,6 +382,7 @@ static int read_about(struct summary *s)
 	const cJSON *config = cJSON_GetObjectItemCaseSensitive(s->about, "config");
 	struct status_facts *f = &s->facts;
 	f->leaks_fail = among(cJSON_GetObjectItemCaseSensitive(config, "fail_on"), "leak");
+	s->contain = json_true(config, "contain");
 	f->exit_zero = json_true(config, "exit_zero");
 	f->bisect_exit = json_true(config, "bisect_exit");
 	read_isolation(s, cJSON_GetObjectItemCaseSensitive(config, "accept_reduced"));
@@ -375,11 +395,22 @@ static int read_about(struct summary *s)
 	return note_all(s, s->about, "notes");
 }
 
+static size_t count_files(const struct summary_changes *list)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < list->len; i++)
+		n += text_eq(list->at[i].domain, "files");
+	return n;
+}
+
 static int judge(struct summary *s)
 {
 	struct status_facts *f = &s->facts;
 	f->damage = s->damage.len;
 	f->leaks = s->leaks.len;
+	if (s->contain)
+		f->writes = s->writes.len + count_files(&s->leaks) + count_files(&s->damage) +
+			    count_files(&s->unattributed);
 	f->tests = s->tests_len - s->outcomes[OUTCOME_ABSENT];
 	f->failed = s->failures_len;
 	f->absent = s->outcomes[OUTCOME_ABSENT];

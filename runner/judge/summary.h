@@ -63,10 +63,12 @@ struct summary {
 	size_t failures_len;
 	struct summary_changes leaks; /* without damage */
 	struct summary_changes damage;
+	struct summary_changes writes; /* outside of zone state, and neither of these; with --contain */
 	struct summary_changes unattributed;
 	struct summary_survivor *survivors;
 	size_t survivors_len;
 
+	bool contain;      /* --contain */
 	struct strv notes; /* what could not be seen, was switched off, or was refused */
 	size_t ends_len;
 	double seconds;

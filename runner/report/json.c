@@ -111,8 +111,8 @@ static int write_json(const struct summary *s, const struct report_look *look, F
 		  add_failures(tree, s);
 	cJSON *findings = ok ? cJSON_AddArrayToObject(tree, "findings") : NULL;
 	ok = ok && add_findings(findings, &s->damage) && add_findings(findings, &s->leaks) &&
-	     add_findings(findings, &s->unattributed) && add_survivors(tree, s) &&
-	     add_texts(tree, "hints", look->hints) &&
+	     add_findings(findings, &s->writes) && add_findings(findings, &s->unattributed) &&
+	     add_survivors(tree, s) && add_texts(tree, "hints", look->hints) &&
 	     add_texts(tree, "notes", (const char *const *)s->notes.at) &&
 	     !json_add_name(tree, "run", s->run);
 	cleanup_free char *text = ok ? cJSON_Print(tree) : NULL;

@@ -214,6 +214,8 @@ static int write_text(const struct summary *s, const struct report_look *look, F
 		failures(&p);
 		changes(&p, "Damage", &s->damage, STYLE_RED);
 		changes(&p, "Left behind", &s->leaks, STYLE_YELLOW);
+		changes(&p, "Written outside of the state folders, and undone or held", &s->writes,
+			STYLE_YELLOW);
 		changes(&p, "Changed by no test", &s->unattributed, STYLE_YELLOW);
 		survivors(&p);
 		lines(&p, "Likely causes", look->hints);

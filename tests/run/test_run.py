@@ -20,6 +20,7 @@ PYTEST = ["/usr/bin/python3", "-m", "pytest", "-q"]
 # have or, as a regular expression, match; findings as (code, test, key).
 FAIL = "def test_ok(): pass\ndef test_fails(): assert 1 == 2\n"
 LEAK = "def test_leaks(): open('/tmp/left', 'w').write('12345')\n"
+WRITE = "import os\ndef test_writes():\n    open('/tmp/short', 'w').close()\n    os.unlink('/tmp/short')\n"
 SLEEP = "import time\ndef test_first(): pass\ndef test_sleeps(): time.sleep(600)\ndef test_never(): pass\n"
 CONFIG = "fumehood.json"
 
@@ -110,6 +111,44 @@ CASES = [
         "leaks fail when asked",
         dict(files={"test_a.py": LEAK}, args=["run", "--fail-on", "leak"], status=1, out=["1 thing left behind"]),
     ),
+    (
+        "contained: a write that is undone fails, too",
+        dict(
+            files={"test_a.py": WRITE},
+            args=["run", "--contain"],
+            status=1,
+            out=["1 write outside of the state folders"],
+            findings=[("FH106", "test_a.py::test_writes", "/tmp/short")],
+        ),
+    ),
+    (
+        "contained: a leak keeps its code",
+        dict(
+            files={"test_a.py": LEAK},
+            args=["run", "--contain"],
+            status=1,
+            findings=[("FH101", "test_a.py::test_leaks", "/tmp/left")],
+        ),
+    ),
+    (
+        "contained: what is written in the state folders is allowed",
+        dict(
+            files={"test_a.py": WRITE + "def test_b(tmp_path): (tmp_path / 'b').touch()\n"},
+            args=["run", "--contain", "--state-dir", "/tmp/short"],
+            status=0,
+            findings=[],
+        ),
+    ),
+    (
+        "contained: a scan says what it cannot see",
+        dict(
+            files={"test_a.py": WRITE},
+            args=["run", "--contain", "--tracker", "scan"],
+            status=0,
+            out=["a scan sees what was written only where it stays"],
+        ),
+    ),
+    ("not contained", dict(files={"test_a.py": WRITE}, status=0, findings=[])),
     (
         "damage fails",
         dict(

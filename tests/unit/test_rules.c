@@ -11,6 +11,7 @@ static const struct {
 	{ "files", "created", "/tmp/a", "FH101", "created /tmp/a" },
 	{ "files", "content", "/tmp/a b", "FH102", "changed '/tmp/a b'" },
 	{ "files", "type", "/tmp/a", "FH102", "replaced /tmp/a" },
+	{ "files", "touched", "/tmp/a", "FH106", "wrote /tmp/a" },
 	{ "files", "deleted", "/tmp/a", "FH103", "deleted /tmp/a" },
 	{ "files", "mode", "/tmp/a", "FH104", "changed mode of /tmp/a" },
 	{ "files", "owner", "/tmp/a", "FH104", "changed owner of /tmp/a" },

@@ -12,6 +12,7 @@ static const struct {
 	{ { .tests = 2 }, 0, "" },
 	{ { .tests = 2, .leaks = 3 }, 0, "" },
 	{ { .tests = 2, .leaks = 1, .leaks_fail = true }, 1, "1 thing left behind" },
+	{ { .tests = 2, .writes = 1 }, 1, "1 write outside of the state folders" },
 	{ { .tests = 2, .damage = 2 }, 1, "2 things that stood before damaged" },
 	{ { .tests = 2, .failed = 1, .command = 1 }, 2, "1 test failed" },
 	{ { .tests = 2, .command = 3 }, 2, "the command ended with status 3 though no test failed" },
