@@ -42,12 +42,18 @@ static int file_members(struct config *c, const struct file *f, const struct set
 	cJSON_ArrayForEach(child, item)
 	{
 		cleanup_free char *pair = NULL;
-		if (!cJSON_IsString(child))
+		char number[32];
+		const char *text = child->valuestring;
+		if (cJSON_IsNumber(child) && setting_takes_numbers(s)) {
+			snprintf(number, sizeof(number), "%.15g", child->valuedouble);
+			text = number;
+		}
+		if (!text)
 			return json_refuse(&f->src, child, e, "\"%s\" must be %s", s->key,
 					   setting_must_be(s));
-		if (named && asprintf(&pair, "%s=%s", child->string, child->valuestring) < 0)
+		if (named && asprintf(&pair, "%s=%s", child->string, text) < 0)
 			return err_set(e, ENOMEM, "no memory");
-		int r = file_value(c, f, s, child, named ? pair : child->valuestring, e);
+		int r = file_value(c, f, s, child, named ? pair : text, e);
 		if (r)
 			return r;
 	}
@@ -325,7 +331,8 @@ static const char *asked_project(const struct arguments *args)
 {
 	const char *asked = NULL;
 	for (size_t i = 0; i < args->len; i++)
-		if (args->at[i].setting->at == offsetof(struct config, project_asked))
+		if (args->at[i].setting->kind == KIND_PROJECT &&
+		    !text_eq(args->at[i].value, CONFIG_COPY))
 			asked = args->at[i].value;
 	return asked;
 }

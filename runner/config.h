@@ -25,18 +25,22 @@ struct err;
 enum config_command { CONFIG_RUN = 1 << 0, CONFIG_EXEC = 1 << 1, CONFIG_DOCTOR = 1 << 2 };
 
 enum config_tracker { CONFIG_TRACKER_AUTO, CONFIG_TRACKER_FANOTIFY, CONFIG_TRACKER_SCAN };
+enum config_project_mode { CONFIG_PROJECT_OVERLAY, CONFIG_PROJECT_COPY };
 enum config_caps { CONFIG_CAPS_NEEDED, CONFIG_CAPS_NONE };
 enum config_color { CONFIG_COLOR_AUTO, CONFIG_COLOR_ALWAYS, CONFIG_COLOR_NEVER };
 
 struct config {
-	int network;        /* enum cell_network */
-	struct strv env;    /* NAME=VALUE; of one name the last wins */
-	struct strv pass;   /* names of the caller's variables */
-	struct strv expose; /* absolute paths */
+	int network;          /* enum cell_network */
+	struct strv forwards; /* ports, each once */
+	struct strv env;      /* NAME=VALUE; of one name the last wins */
+	struct strv pass;     /* names of the caller's variables */
+	struct strv expose;   /* absolute paths */
 	struct strv state_dirs;
 	uint32_t timeout_ms; /* 0: none */
 	uint32_t grace_ms;
+	char *scratch;          /* absolute path of a folder; NULL: in memory */
 	uint64_t scratch_bytes; /* 0: half of the memory */
+	int project_mode;       /* enum config_project_mode */
 	int tracker;            /* enum config_tracker */
 	struct strv without;    /* domains */
 	bool canary;
@@ -63,6 +67,7 @@ struct config {
 	struct project project;
 	const char *const *command; /* borrowed from argv, NULL-terminated; empty: none was given */
 };
+#define CONFIG_COPY "copy" /* as a --project: the mode, and no folder */
 #define CONFIG_NULL ((struct config){ .canary = true, .grace_ms = 5000 })
 
 /* Reads argv (argv[0] is the command's name), finds the project and reads its file. `c` begins as

@@ -13,7 +13,7 @@
 #define NAME_LEN_MIN 3 /* a shorter name of a variable stands in any text */
 #define PATH_LEN_MAX 4096
 
-enum when { ALWAYS, WITHOUT_NETWORK, AS_ROOT };
+enum when { ALWAYS, WITHOUT_NETWORK, IN_MEMORY, ON_DISK, WITH_OVERLAY, AS_ROOT };
 
 /* One of the patterns in the text, under a condition. */
 static const struct {
@@ -24,7 +24,8 @@ static const struct {
 	{ { "Connection refused", "ECONNREFUSED", "Network is unreachable", "ENETUNREACH",
 	    "No route to host", "EHOSTUNREACH" },
 	  WITHOUT_NETWORK,
-	  "a connection failed, and the suite has a loopback of its own: --network host" },
+	  "a connection failed, and the suite has a loopback of its own: --network host, or --forward "
+	  "PORT for one port of yours" },
 	{ { "Name or service not known", "Temporary failure in name resolution", "ENOTFOUND",
 	    "EAI_AGAIN", "nodename nor servname", "ould not resolve host", "Name does not resolve" },
 	  WITHOUT_NETWORK,
@@ -34,8 +35,14 @@ static const struct {
 	  "something outside of the project, the home and tmp was written to: there the suite's "
 	  "machine is read-only" },
 	{ { "No space left on device", "ENOSPC", "[Errno 28]" },
-	  ALWAYS,
-	  "what the suite may write is full: --scratch-size" },
+	  IN_MEMORY,
+	  "what the suite may write is full: --scratch-size, or --scratch DIR for a disk" },
+	{ { "No space left on device", "ENOSPC", "[Errno 28]" },
+	  ON_DISK,
+	  "what the suite may write is full: the disk with the folder of --scratch" },
+	{ { "Invalid cross-device link", "EXDEV", "[Errno 18]" },
+	  WITH_OVERLAY,
+	  "a folder of the project was renamed, which an overlay cannot do: --project-mode copy" },
 	{ { "unshare", "clone: Operation not permitted", "user namespace", "bwrap:" },
 	  ALWAYS,
 	  "the suite makes namespaces of its own: --allow-nested" },
@@ -60,8 +67,11 @@ static int adopt(struct strv *ret, char *hint)
 
 static bool applies(const struct hint_facts *f, enum when when)
 {
-	return when == ALWAYS || (when == WITHOUT_NETWORK && !f->network) ||
-	       (when == AS_ROOT && f->root);
+	const bool holds[] = {
+		[ALWAYS] = true,        [WITHOUT_NETWORK] = !f->network, [IN_MEMORY] = !f->on_disk,
+		[ON_DISK] = f->on_disk, [WITH_OVERLAY] = !f->copy,       [AS_ROOT] = f->root,
+	};
+	return holds[when];
 }
 
 static int find_rows(const struct hint_facts *f, const char *text, struct strv *ret)

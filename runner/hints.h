@@ -13,6 +13,8 @@ struct hint_facts {
 	const char *const *inside; /* the suite's environment */
 	const char *home;          /* NULL: none */
 	bool network;              /* the suite has the host's */
+	bool on_disk;              /* the scratch is */
+	bool copy;                 /* of the project */
 	bool root;
 	/* Does path exist on the host, and cannot be seen in the cell? */
 	bool (*is_kept_away)(const void *with, const char *path);

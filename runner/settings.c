@@ -19,6 +19,7 @@ static const char *const domain_names[] = { "files",     "env",     "process", "
 					    "processes", "threads", "ipc",     "network" };
 static const char *const network_names[] = { "none", "host" };
 static const char *const tracker_names[] = { "auto", "fanotify", "scan" };
+static const char *const project_mode_names[] = { "overlay", "copy" };
 static const char *const caps_names[] = { "needed", "none" };
 static const char *const color_names[] = { "auto", "always", "never" };
 static const char *const fail_on_names[] = { "leak" };
@@ -30,6 +31,8 @@ const struct setting settings[] = {
 	{ "network", "network", "none|host",
 	  "what the suite reaches; none: a loopback of its own (default)", A(CHOICE, network),
 	  AMONG(network_names), .group = "The cell" },
+	{ "forward", "forward", "PORT", "let a port of its loopback be that of your machine's",
+	  A(PORTS, forwards) },
 	{ "env", "env.set", "NAME=VALUE", "set a variable", A(VARIABLES, env) },
 	{ "pass-env", "env.pass", "NAME", "pass a variable of yours on", A(NAMES, pass) },
 	{ "expose", "expose", "PATH", "show a file or folder below your home, read-only",
@@ -40,6 +43,8 @@ const struct setting settings[] = {
 	  A(DURATION, timeout_ms) },
 	{ "grace", "grace", "TIME", "between asking it to stop and killing it (default 5s)",
 	  A(DURATION, grace_ms) },
+	{ "scratch", "scratch", "DIR", "keep all it writes in a folder on a disk, not in memory",
+	  A(PATH, scratch) },
 	{ "scratch-size", "scratch_size", "SIZE",
 	  "limit of all it writes: 64M, 2G (default 0: half of the memory)", A(SIZE, scratch_bytes) },
 	{ "allow-nested", "allow_nested", NULL, "let the suite make namespaces of its own",
@@ -49,7 +54,10 @@ const struct setting settings[] = {
 	{ "accept-reduced", "accept_reduced", "LIST", "parts of the isolation that may be missing",
 	  A(WORDS, accept_reduced), AMONG(isolation_names) },
 	{ "project", NULL, "DIR", "the project; the command runs there when called from elsewhere",
-	  A(TEXT, project_asked) },
+	  A(PROJECT, project_asked) },
+	{ "project-mode", "project_mode", "overlay|copy",
+	  "copy: a copy of the project, for what an overlay cannot do", A(CHOICE, project_mode),
+	  AMONG(project_mode_names) },
 
 	{ "adapter", "adapter", "NAME", "the framework (default: found by its files)",
 	  A(ADAPTER, adapter), .group = "What is looked at", .of = CONFIG_RUN },
@@ -160,6 +168,37 @@ static int set_text(struct config *c, const struct setting *s, const char *text,
 	return *to ? 0 : no_memory(e);
 }
 
+/* The absolute path that text means; the caller's. NULL: no memory. */
+static char *resolve(const struct config *c, const char *text, const char *base)
+{
+	char *path = NULL;
+	int len;
+	if (text_starts(text, "~/") && c->home)
+		len = asprintf(&path, "%s%s", c->home, text + 1);
+	else if (text[0] == '/')
+		len = asprintf(&path, "%s", text);
+	else
+		len = asprintf(&path, "%s/%s", base, text);
+	return len < 0 ? NULL : path;
+}
+
+static int set_path(struct config *c, const struct setting *s, const char *text, const char *base,
+		    struct err *e)
+{
+	cleanup_free char *path = text[0] ? resolve(c, text, base) : strdup("");
+	return path ? set_text(c, s, path, base, e) : no_memory(e);
+}
+
+/* DESIGN.md writes --project=copy; a folder of that name is ./copy. */
+static int set_project(struct config *c, const struct setting *s, const char *text,
+		       const char *base, struct err *e)
+{
+	if (!text_eq(text, CONFIG_COPY))
+		return set_text(c, s, text, base, e);
+	c->project_mode = CONFIG_PROJECT_COPY;
+	return 0;
+}
+
 static int set_adapter(struct config *c, const struct setting *s, const char *text,
 		       const char *base, struct err *e)
 {
@@ -231,15 +270,19 @@ static int set_places(struct config *c, const struct setting *s, const char *tex
 static int set_paths(struct config *c, const struct setting *s, const char *text, const char *base,
 		     struct err *e)
 {
-	cleanup_free char *path = NULL;
-	int len;
-	if (text_starts(text, "~/") && c->home)
-		len = asprintf(&path, "%s%s", c->home, text + 1);
-	else if (text[0] == '/' || !text[0])
-		len = asprintf(&path, "%s", text);
-	else
-		len = asprintf(&path, "%s/%s", base, text);
-	return len < 0 ? no_memory(e) : set_list(c, s, path, base, e);
+	cleanup_free char *path = text[0] ? resolve(c, text, base) : strdup("");
+	return path ? set_list(c, s, path, base, e) : no_memory(e);
+}
+
+static int set_ports(struct config *c, const struct setting *s, const char *text, const char *base,
+		     struct err *e)
+{
+	char number[8];
+	unsigned long port = strtoul(text, NULL, 10);
+	if (!*text || text[strspn(text, "0123456789")] || port < 1 || port > UINT16_MAX)
+		return err_set(e, EINVAL, "\"%s\" is no port: a number from 1 to 65535", text);
+	snprintf(number, sizeof(number), "%lu", port);
+	return strv_has(member(c, s), number) ? 0 : set_list(c, s, number, base, e);
 }
 
 static int set_names(struct config *c, const struct setting *s, const char *text, const char *base,
@@ -281,10 +324,13 @@ static const struct {
 	[KIND_DURATION] = { set_duration, SHAPE_TEXT, "a text such as \"90s\"" },
 	[KIND_SIZE] = { set_size, SHAPE_TEXT, "a text such as \"64M\"" },
 	[KIND_TEXT] = { set_text, SHAPE_TEXT, "a text" },
+	[KIND_PATH] = { set_path, SHAPE_TEXT, "a text" },
+	[KIND_PROJECT] = { set_project, SHAPE_TEXT, "a text" },
 	[KIND_ADAPTER] = { set_adapter, SHAPE_TEXT, "a text" },
 	[KIND_PLACES] = { set_places, SHAPE_LIST, "a list of texts" },
 	[KIND_WORDS] = { set_words, SHAPE_LIST, "a list of texts" },
 	[KIND_PATHS] = { set_paths, SHAPE_LIST, "a list of texts" },
+	[KIND_PORTS] = { set_ports, SHAPE_LIST, "a list of ports" },
 	[KIND_NAMES] = { set_names, SHAPE_LIST, "a list of texts" },
 	[KIND_VARIABLES] = { set_variables, SHAPE_OBJECT, "an object of texts" },
 };
@@ -299,16 +345,26 @@ const char *setting_must_be(const struct setting *s)
 	return kinds[s->kind].must_be;
 }
 
+bool setting_takes_numbers(const struct setting *s)
+{
+	return s->kind == KIND_PORTS;
+}
+
 int setting_set(struct config *c, const struct setting *s, const char *text, const char *base,
 		struct err *e)
 {
 	return kinds[s->kind].set(c, s, text, base, e);
 }
 
+static bool owns_text(const struct setting *s)
+{
+	return s->kind == KIND_TEXT || s->kind == KIND_PATH || s->kind == KIND_PROJECT;
+}
+
 void settings_done(struct config *c)
 {
 	for (size_t i = 0; i < settings_len; i++) {
-		if (settings[i].kind == KIND_TEXT)
+		if (owns_text(&settings[i]))
 			free(*(char **)member(c, &settings[i]));
 		else if (kinds[settings[i].kind].shape >= SHAPE_LIST)
 			strv_done(member(c, &settings[i]));
@@ -347,6 +403,8 @@ cJSON *setting_json(const struct config *c, const struct setting *s)
 	case KIND_SIZE:
 		return cJSON_CreateNumber((double)*(const uint64_t *)at);
 	case KIND_TEXT:
+	case KIND_PATH:
+	case KIND_PROJECT:
 		text = *(char *const *)at;
 		return text ? cJSON_CreateString(text) : cJSON_CreateNull();
 	case KIND_ADAPTER:
@@ -357,6 +415,7 @@ cJSON *setting_json(const struct config *c, const struct setting *s)
 	case KIND_PLACES:
 	case KIND_WORDS:
 	case KIND_PATHS:
+	case KIND_PORTS:
 	case KIND_NAMES:
 		return json_texts((const char *const *)list->at);
 	case KIND_N:

@@ -11,10 +11,13 @@ enum setting_kind {
 	KIND_DURATION, /* milliseconds */
 	KIND_SIZE,     /* bytes */
 	KIND_TEXT,
+	KIND_PATH,    /* a relative one counts from where it is written */
+	KIND_PROJECT, /* a folder, or the word copy */
 	KIND_ADAPTER,
 	KIND_PLACES,    /* below the project, or absolute */
 	KIND_WORDS,     /* some of names */
 	KIND_PATHS,     /* relative ones count from where they are written */
+	KIND_PORTS,     /* of TCP; numbers in JSON, too */
 	KIND_NAMES,     /* of variables */
 	KIND_VARIABLES, /* NAME=VALUE */
 	KIND_N,
@@ -43,6 +46,7 @@ bool setting_is_of(const struct setting *s, enum config_command command);
 enum setting_shape { SHAPE_BOOL, SHAPE_TEXT, SHAPE_LIST, SHAPE_OBJECT };
 enum setting_shape setting_shape(const struct setting *s);
 const char *setting_must_be(const struct setting *s); /* "a list of texts" */
+bool setting_takes_numbers(const struct setting *s);
 
 /* Read one value, or one entry of a list. `base`: relative paths count from there. */
 int setting_set(struct config *c, const struct setting *s, const char *text, const char *base,

@@ -99,6 +99,8 @@ static struct hint_facts hint_facts(const struct run *run)
 		.inside = spec->env,
 		.home = spec->home,
 		.network = spec->network == CELL_NETWORK_HOST,
+		.on_disk = spec->scratch_dir,
+		.copy = spec->project_copy,
 		.root = spec->uid == 0,
 		.is_kept_away = is_kept_away,
 		.with = &run->prepared,
@@ -211,6 +213,7 @@ static int run_suite(struct run *run, struct err *e)
 	r = r ? r : ledger_create(c->out, c->project.path, c->home, &run->ledger, e);
 	if (r)
 		return r;
+	run->prepared.spec.name = strrchr(run->ledger.path, '/') + 1;
 	struct about about = { .config = c,
 			       .adapter = run->adapter,
 			       .prepared = &run->prepared,

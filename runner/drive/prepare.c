@@ -36,6 +36,7 @@ void prepared_done(struct prepared *p)
 	free(p->zones);
 	free(p->binds);
 	free(p->files);
+	free(p->forwards);
 	*p = PREPARED_NULL;
 }
 
@@ -295,6 +296,48 @@ static int make_zones(struct prepared *p, const struct config *c, const struct a
 	return r ? no_memory(e) : 0;
 }
 
+/* ---- ports, and where the scratch lies ---- */
+
+static int make_forwards(struct prepared *p, const struct config *c, struct err *e)
+{
+	p->forwards = calloc(c->forwards.len + 1, sizeof(*p->forwards));
+	if (!p->forwards)
+		return no_memory(e);
+	for (size_t i = 0; i < c->forwards.len; i++)
+		p->forwards[i] = (uint16_t)strtoul(c->forwards.at[i], NULL, 10);
+	p->spec.forwards = p->forwards;
+	p->spec.forwards_len = c->forwards.len;
+	return 0;
+}
+
+static int refuse_scratch(const char *why, const char *hint, struct err *e)
+{
+	err_set(e, EINVAL, "--scratch: %s", why);
+	err_hint(e, "%s", hint);
+	return err_status(e, STATUS_USAGE);
+}
+
+static int find_scratch(struct prepared *p, const struct config *c, struct err *e)
+{
+	if (!c->scratch)
+		return 0;
+	if (c->scratch_bytes)
+		return refuse_scratch("--scratch-size is a limit of memory, and a disk has its own",
+				      "leave one of them out; --scratch-size 0 takes back what "
+				      "fumehood.json says",
+				      e);
+	if (c->tracker == CONFIG_TRACKER_FANOTIFY)
+		return refuse_scratch("--tracker fanotify cannot watch a folder on a disk",
+				      "leave one of them out", e);
+	char *real = realpath(c->scratch, NULL);
+	if (!real) {
+		err_sys(e, "--scratch: %s", c->scratch);
+		return err_status(e, STATUS_USAGE);
+	}
+	p->spec.scratch_dir = keep(p, real);
+	return p->spec.scratch_dir ? 0 : no_memory(e);
+}
+
 /* ---- the spec ---- */
 
 static uint64_t half_of_memory(void)
@@ -320,6 +363,7 @@ static int make_spec(struct prepared *p, const struct config *c, const struct ad
 		.cwd = c->project.cwd,
 		.argv = c->command[0] ? c->command : adapter->command,
 		.network = (enum cell_network)c->network,
+		.project_copy = c->project_mode == CONFIG_PROJECT_COPY,
 		.scratch_bytes = bytes,
 		.scratch_inodes = bytes / 4096 < INODES_MIN ? INODES_MIN : bytes / 4096,
 		.pid_max = PREPARE_PID_MAX,
@@ -346,6 +390,8 @@ int prepare(const struct config *c, const struct adapter *adapter, const char *c
 	r = r ? r : hide_other_home(&p, e);
 	r = r ? r : hide_sockets(&p, e);
 	r = r ? r : make_binds(&p, e);
+	r = r ? r : make_forwards(&p, c, e);
+	r = r ? r : find_scratch(&p, c, e);
 	r = r ? r : make_files(&p, adapter, e);
 	r = r ? r : make_env(&p, c, adapter, caller, e);
 	r = r ? r : note_missing(&p, c, caller, e);

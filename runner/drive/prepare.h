@@ -27,6 +27,7 @@ struct prepared {
 	struct visible visible;
 	struct cell_bind *binds;
 	struct cell_file *files;
+	uint16_t *forwards;
 };
 #define PREPARED_NULL ((struct prepared){ 0 })
 

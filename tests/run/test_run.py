@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 
@@ -22,6 +23,20 @@ FAIL = "def test_ok(): pass\ndef test_fails(): assert 1 == 2\n"
 LEAK = "def test_leaks(): open('/tmp/left', 'w').write('12345')\n"
 WRITE = "import os\ndef test_writes():\n    open('/tmp/short', 'w').close()\n    os.unlink('/tmp/short')\n"
 SLEEP = "import time\ndef test_first(): pass\ndef test_sleeps(): time.sleep(600)\ndef test_never(): pass\n"
+RENAME = "import os\ndef test_rename(): os.rename('data', 'moved')\n"
+COPY = """
+import os
+def test_links():
+    os.link('a', 'b')
+    open('a', 'w').write('2')
+    assert open('b').read() == '2'
+    os.unlink('b')
+    open('a', 'w').write('1')
+def test_folders():
+    os.mkdir('x')
+    os.rename('x', 'y')
+    os.rmdir('y')
+"""
 CONFIG = "fumehood.json"
 
 CASES = [
@@ -325,6 +340,55 @@ CASES = [
         ),
     ),
     ("bisect: such a commit is skipped", dict(command=["false"], args=["run", "--bisect-exit"], status=125)),
+    # what the cell is made of
+    (
+        "a folder of the project is renamed under an overlay",
+        dict(
+            files={"data/a": "kept", "test_a.py": RENAME},
+            status=2,
+            out=["a folder of the project was renamed, which an overlay cannot do: --project-mode copy"],
+        ),
+    ),
+    (
+        "and in a copy",
+        dict(
+            files={"data/a": "kept", "test_a.py": RENAME},
+            args=["run", "--project", "copy"],
+            status=1,
+            out=[r"^FH105 test_a.py::test_rename  deleted \S+/project/data/a \(file, 4 bytes\)$", r"created \S+/project/moved \(dir\) and 1 below it$"],
+        ),
+    ),
+    (
+        "a copy that is left as it was",
+        dict(
+            files={CONFIG: '{"version": 1, "project_mode": "copy"}', "a": "1", "test_a.py": COPY},
+            status=0,
+            out=["^2 passed in [0-9.]+ s; nothing left behind\\.$"],
+            findings=[],
+        ),
+    ),
+    (
+        "a scratch on disk",
+        dict(
+            files={"test_a.py": LEAK, "data.txt": "kept", "test_b.py": "def test_b(): open('data.txt', 'a').write('!')\n"},
+            args=["run", "--scratch", ".."],
+            status=1,
+            out=[
+                "changed files were found by a scan: the scratch is on a disk",
+                r"^FH101 test_a.py::test_leaks  created /tmp/left \(file, 5 bytes\)$",
+                r"^FH105 test_b.py::test_b  changed \S+/project/data.txt ",
+            ],
+        ),
+    ),
+    (
+        "a scratch that is not there",
+        dict(files={"test_a.py": LEAK}, args=["run", "--scratch", "../disk"], status=64, err=["--scratch: .*disk: No such file"]),
+    ),
+    (
+        "the network of the host",
+        dict(files={"test_a.py": "def test_a(): pass\n"}, args=["run", "--network", "host", "-v"], status=0, out=["net off \\(asked\\)$"]),
+    ),
+    ("no port", dict(files={"test_a.py": LEAK}, args=["run", "--forward", "http"], status=64, err=['"http" is no port'])),
     # the run folder
     (
         "a run folder that holds a run",
@@ -519,6 +583,41 @@ def test_terminal():
     place.done()
 
 
+def test_forward():
+    """A service of the host, reached from a suite that has no other network."""
+    server = socket.create_server(("127.0.0.1", 0))
+    port = server.getsockname()[1]
+    suite = "import socket\ndef test_a():\n  with socket.create_connection(('localhost', %d)) as s: assert s.recv(9) == b'hello'\n"
+    place = Place({"test_a.py": suite % port})
+    process = place.start(["run", "--forward", str(port), "--"] + PYTEST, {})
+    server.settimeout(NO_LONGER_THAN)
+    with server, server.accept()[0] as peer:
+        peer.sendall(b"hello")
+    status, out, err = finish(process)
+    ok(status == 0 and "1 passed" in out, "a port of the host's loopback", status, out, err)
+    status, out, err = place.run(["run", "--"] + PYTEST)
+    hint = "a connection failed, and the suite has a loopback of its own: --network host, or --forward PORT"
+    ok(status == 2 and hint in out, "and what to do without it", status, out, err)
+    place.done()
+
+
+def test_scratch_leftover():
+    """What kill -9 leaves on the disk has the name of its run, and goes with the next one."""
+    place = Place({"test_a.py": SLEEP})
+    disk = os.path.join(place.top, "disk", "fumehood-%d" % os.getuid())
+    os.mkdir(os.path.dirname(disk))
+    process = place.start(["run", "--scratch", "../disk", "--"] + PYTEST, {})
+    begun = wait_for(lambda: ledger_has(place, '"kind":"test"'))
+    run = os.path.basename(place.folder())
+    process.kill()
+    finish(process)
+    left = os.listdir(disk)
+    ok(begun and [name.rpartition(".")[0] for name in left] == [run], "a scratch on disk is named by its run", left, run)
+    status, out, err = place.run(["run", "--scratch", "../disk", "--", "false"])
+    ok(not os.path.exists(disk), "and goes with the next one", status, out, err)
+    place.done()
+
+
 def test_full_run_folder():
     if os.geteuid() != 0:
         skip("a run folder that is full", "only root can mount a small file system")
@@ -581,6 +680,8 @@ def run_others():
     test_interrupt()
     test_ignored_hangup()
     test_second_interrupt()
+    test_forward()
+    test_scratch_leftover()
     test_full_run_folder()
     test_closed_run_folder()
 

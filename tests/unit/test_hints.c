@@ -19,6 +19,7 @@ static bool is_kept_away(const void *with, const char *path)
 #define FACTS .caller = caller, .inside = inside, .home = "/home/u", .is_kept_away = is_kept_away
 static const struct hint_facts plain = { FACTS };
 static const struct hint_facts wired = { FACTS, .network = true };
+static const struct hint_facts roomy = { FACTS, .on_disk = true, .copy = true };
 static const struct hint_facts rooted = { FACTS, .root = true };
 
 static const struct {
@@ -46,6 +47,11 @@ static const struct {
 	{ &plain, "not found: /home/u2/.aws/config", "" },
 	{ &plain, "OSError: [Errno 30] Read-only file system: '/etc/x'", "something outside of" },
 	{ &plain, "OSError: [Errno 28] No space left on device", "what the suite may write is full" },
+	{ &roomy, "OSError: [Errno 28] No space left on device",
+	  "what the suite may write is full: the disk" },
+	{ &plain, "OSError: [Errno 18] Invalid cross-device link: 'a' -> 'b'",
+	  "a folder of the project" },
+	{ &roomy, "OSError: [Errno 18] Invalid cross-device link: 'a' -> 'b'", "" },
 	{ &plain, "PermissionError: [Errno 13] Permission denied: '/etc/shadow'", "" },
 	{ &rooted, "PermissionError: [Errno 13] Permission denied: '/etc/shadow'",
 	  "something was refused" },

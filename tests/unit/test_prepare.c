@@ -127,6 +127,46 @@ static void test_refusals(void)
 	tap_ok(r < 0 && e.status == STATUS_USAGE, "what is exposed must be there: %s", e.text);
 }
 
+static void test_options(const struct folder *f)
+{
+	const char *const args[] = { "run",       "--forward",       "5432",      "--forward", "80",
+				     "--scratch", "../disk/../disk", "--project", "copy",      NULL };
+	cleanup(config_done) struct config c = CONFIG_NULL;
+	cleanup(prepared_done) struct prepared p = PREPARED_NULL;
+	struct err e = ERR_NULL;
+	int r = load(&c, args, countof(args) - 1, &e);
+	r = r ? r : prepare(&c, &adapter, caller, &p, &e);
+	tap_ok(r == 0 && p.spec.forwards_len == 2 && p.spec.forwards[0] == 5432 &&
+		       p.spec.forwards[1] == 80,
+	       "ports %s", e.text);
+	tap_ok(r == 0 && text_eq(p.spec.scratch_dir, folder_path(f, "disk")) && p.spec.project_copy,
+	       "a scratch on disk, and a copy of the project");
+}
+
+static void test_excluded(void)
+{
+	static const struct {
+		const char *args[6];
+		const char *text;
+	} cases[] = {
+		{ { "run", "--scratch", "../disk", "--scratch-size", "1M" },
+		  "--scratch-size is a limit" },
+		{ { "run", "--scratch", "../disk", "--tracker", "fanotify" }, "--tracker fanotify" },
+		{ { "run", "--scratch", "../none", "--tracker", "scan" }, "none: No such file" },
+		{ { "run", "--scratch", ".", "--tracker", "scan" }, "lies in the project" },
+		{ { "run", "--network", "host", "--forward", "80" }, "port 80 cannot be forwarded" },
+	};
+	for (size_t i = 0; i < countof(cases); i++) {
+		cleanup(config_done) struct config c = CONFIG_NULL;
+		cleanup(prepared_done) struct prepared p = PREPARED_NULL;
+		struct err e = ERR_NULL;
+		int r = load(&c, cases[i].args, 5, &e);
+		r = r ? r : prepare(&c, &adapter, caller, &p, &e);
+		tap_ok(r < 0 && e.status == STATUS_USAGE && strstr(e.text, cases[i].text),
+		       "refused: %s", e.text);
+	}
+}
+
 static void test_faults(void)
 {
 	const char *const args[] = { "run", "--env", "SEED=7", "--", "true", NULL };
@@ -166,12 +206,15 @@ int main(void)
 	cleanup(folder_done) struct folder f;
 	folder_make(&f);
 	folder_put(&f, "home", NULL);
+	folder_put(&f, "disk", NULL);
 	folder_put(&f, "project/.git/HEAD", "");
 	setenv("HOME", folder_path(&f, "home"), 1);
 	if (chdir(folder_path(&f, "project")))
 		return 1;
 	test_spec(&f);
 	test_refusals();
+	test_options(&f);
+	test_excluded();
 	test_faults();
 	test_nobody();
 	return chdir("/") | tap_done();
