@@ -59,8 +59,9 @@ struct config {
 	bool json;
 	bool quiet;
 	bool verbose;
-	int color; /* enum config_color */
-	char *out; /* NULL: in the state folder */
+	int color;    /* enum config_color */
+	char *out;    /* NULL: in the state folder */
+	char *report; /* NULL: stderr; "-": stdout */
 	char *project_asked;
 
 	char *home; /* real path; NULL: the caller has none */

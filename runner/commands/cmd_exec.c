@@ -1,28 +1,44 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runner/command.h"
+#include "runner/drive/changes.h"
 #include "runner/drive/prepare.h"
 #include "runner/drive/signals.h"
 #include "runner/drive/solo.h"
 #include "runner/no_hello.h"
+#include "runner/report/effects.h"
+#include "runner/terminal.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
+#include "sandbox/base/fd.h"
 #include "sandbox/env.h"
 
 struct exec {
 	const struct config *config;
 	struct prepared prepared;
+	int report; /* of --report; -1: stderr */
 	struct cell cell;
+	struct changes_base *base; /* NULL: nobody wants to know */
 	struct cell_event end;
+	double seconds;
+	struct changes changes;
 };
 
 static void exec_done(struct exec *x)
 {
+	changes_done(&x->changes);
+	changes_base_free(x->base);
 	cell_done(&x->cell);
+	fd_close_at(&x->report);
 	prepared_done(&x->prepared);
 }
 
@@ -42,6 +58,8 @@ static int refuse_reduced(const struct exec *x, struct err *e)
 	return 0;
 }
 
+/* ---- its end ---- */
+
 static int status_of(const struct cell_event *end)
 {
 	if (end->timed_out)
@@ -58,10 +76,11 @@ static int explain_exec(const struct exec *x, struct err *e)
 	return err_status(e, code == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE);
 }
 
-/* What still lives goes before we do; of a cell with nobody in it the kernel needs no witness. */
+/* What still lives goes before we do, and a scratch on disk; of a cell in memory with nobody in it
+ * the kernel needs no witness. */
 static int let_go(struct exec *x, struct err *e)
 {
-	if (x->end.survivors_len)
+	if (x->end.survivors_len || x->cell.disk.parent || x->cell.forwarder)
 		return 0; /* exec_done() waits */
 	cell_view_done(&x->cell.view);
 	int r = cell_release(&x->cell, e);
@@ -69,19 +88,121 @@ static int let_go(struct exec *x, struct err *e)
 	return r;
 }
 
+/* Nobody may be at work while we look. */
+static int kill_survivors(struct exec *x, struct err *e)
+{
+	struct cell_event killed = { 0 };
+	int r = x->end.survivors_len ? cell_kill(&x->cell, e) : 0;
+	if (!r && x->end.survivors_len)
+		r = cell_read(&x->cell, &killed, e);
+	if (!r && killed.survivors_len)
+		r = err_set(e, EBUSY, "%u processes of the cell do not die: what changed is not told",
+			    killed.survivors_len);
+	return r;
+}
+
+/* ---- the report ---- */
+
+static int write_report(const struct exec *x, FILE *out, const struct terminal *terminal,
+			struct err *e)
+{
+	const struct config *c = x->config;
+	const struct cell_spec *spec = &x->prepared.spec;
+	const struct effects effects = {
+		.command = spec->argv,
+		.project = spec->project,
+		.cwd = spec->cwd,
+		.notes = (const char *const *)x->prepared.notes.at,
+		.isolation = &x->cell.isolation,
+		.end = &x->end,
+		.status = status_of(&x->end),
+		.seconds = x->seconds,
+		.changes = &x->changes,
+	};
+	const struct effects_look look = { .terminal = terminal, .verbose = c->verbose };
+	return c->json ? effects_write_json(&effects, out, e)
+		       : effects_write_text(&effects, &look, out, e);
+}
+
+static int open_report(struct exec *x, struct err *e)
+{
+	const char *path = x->config->report;
+	if (!path)
+		return 0;
+	if (text_eq(path, "-"))
+		x->report = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	else
+		x->report = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	return x->report < 0 ? err_sys(e, "--report: open %s", path) : 0;
+}
+
+/* Whole or not at all on stderr, which may be shared; its reader may be gone, and that is its own
+ * affair. A file that was asked for is our duty. */
+static int tell(const struct exec *x, struct err *e)
+{
+	const char *path = x->config->report;
+	int fd = path ? x->report : STDERR_FILENO;
+	const struct terminal terminal = terminal_of(fd, x->config->color, getenv);
+	cleanup_free char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	if (!out)
+		return err_sys(e, "write the report");
+	int r = write_report(x, out, &terminal, e);
+	if (fclose(out) && !r)
+		r = err_sys(e, "write the report");
+	if (r)
+		return r;
+	struct stat st;
+	bool old = path && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !text_eq(path, "-");
+	if (((old && ftruncate(fd, 0)) || fd_write_full(fd, text, len)) && path)
+		return err_sys(e, "write the report to %s", path);
+	return 0;
+}
+
+/* ---- the command ---- */
+
+static bool is_asked_to_tell(const struct config *c)
+{
+	return !c->quiet || c->report;
+}
+
+static int after(struct exec *x, struct err *e)
+{
+	if (x->end.exec_failed)
+		return explain_exec(x, e);
+	int r = 0;
+	if (x->base) {
+		r = kill_survivors(x, e);
+		r = r ? r : changes_look(x->base, &x->cell, &x->changes, e);
+		r = r ? r : tell(x, e);
+	}
+	return r ? r : let_go(x, e);
+}
+
+static double seconds_now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
 static int run_command(struct exec *x, const struct signals *signals, struct err *e)
 {
+	const struct prepared *p = &x->prepared;
 	const struct solo solo = {
 		.cell = &x->cell,
 		.signals = signals,
 		.mirror_stops = !x->config->timeout_ms,
 	};
-	int r = cell_start(&x->prepared.spec, &x->cell, e);
+	int r = cell_start(&p->spec, &x->cell, e);
 	r = r ? r : refuse_reduced(x, e);
+	if (!r && is_asked_to_tell(x->config))
+		r = changes_begin(&x->cell, p->zones, p->zones_len, &x->base, e);
+	x->seconds = -seconds_now();
 	r = r ? r : solo_run(&solo, &x->end, e);
-	if (r)
-		return r;
-	return x->end.exec_failed ? explain_exec(x, e) : let_go(x, e);
+	x->seconds += seconds_now();
+	return r;
 }
 
 static int exec_command(struct exec *x, struct err *e)
@@ -91,15 +212,18 @@ static int exec_command(struct exec *x, struct err *e)
 		err_set(e, EINVAL, "there is no command to run");
 		return err_hint(e, "say what to run: fumehood exec -- CMD");
 	}
-	int r = prepare(c, NULL, (const char *const *)environ, &x->prepared, e);
+	int r = open_report(x, e);
+	r = r ? r : prepare(c, NULL, (const char *const *)environ, &x->prepared, e);
 	if (r)
 		return r;
 	x->prepared.spec.stdin_fd = STDIN_FILENO;
 	x->prepared.spec.stdout_fd = STDOUT_FILENO;
 	x->prepared.spec.stderr_fd = STDERR_FILENO;
-	cleanup(signals_done) struct signals signals = SIGNALS_NULL;
+	struct signals signals = SIGNALS_NULL;
 	r = signals_open(solo_signals, solo_signals_len, &signals, e);
 	r = r ? r : run_command(x, &signals, e);
+	signals_done(&signals); /* the command has ended: from here on they are ours */
+	r = r ? r : after(x, e);
 	return r ? r : status_of(&x->end);
 }
 
@@ -108,7 +232,9 @@ static int run(int argc, const char *const *argv, struct err *e)
 	cleanup(config_done) struct config c = CONFIG_NULL;
 	cleanup(exec_done) struct exec x = { .config = &c,
 					     .prepared = PREPARED_NULL,
-					     .cell = CELL_NULL };
+					     .report = -1,
+					     .cell = CELL_NULL,
+					     .changes = CHANGES_NULL };
 	signal(SIGPIPE, SIG_IGN); /* a reader of stderr that is gone shall not cost the status */
 	int r = config_load(&c, CONFIG_EXEC, argc, argv, e);
 	r = r ? r : exec_command(&x, e);
@@ -127,6 +253,7 @@ const struct command cmd_exec = {
 		"not found.\n\n"
 		"Examples:\n"
 		"  fumehood exec -- make install\n"
+		"  fumehood exec -q --json --report effects.json -- ./configure\n"
 		"  fumehood exec --network host -- npm ci\n",
 	.run = run,
 };

@@ -72,32 +72,47 @@ static bool is_off(const struct order_setup *setup, const char *domain)
 	return false;
 }
 
-static int look(const struct order *order, const struct order_setup *setup, const struct cell *cell,
-		int channel, struct err *e)
+void looker_vantage(const struct cell_view *view, struct vantage_place *places, struct vantage *ret)
 {
-	const struct cell_view *view = &cell->view;
-	struct vantage_place places[countof(view->places)];
 	for (size_t i = 0; i < view->places_len; i++)
 		places[i] = (struct vantage_place){ .dir = view->places[i].dir,
 						    .path = view->places[i].path,
 						    .base = view->places[i].base };
-	struct vantage vantage = { .root = view->root,
-				   .proc = view->proc,
-				   .scratch = view->scratch,
-				   .fanotify = view->fanotify,
-				   .why_scan = setup->spec->no_watch ? NULL : view->why_no_fanotify,
-				   .sysvipc = { [VANTAGE_SHM] = view->sources[CELL_SOURCE_SHM],
-						[VANTAGE_SEM] = view->sources[CELL_SOURCE_SEM],
-						[VANTAGE_MSG] = view->sources[CELL_SOURCE_MSG] },
-				   .queues = view->sources[CELL_SOURCE_QUEUES],
-				   .sockets = view->sources[CELL_SOURCE_SOCKETS],
-				   .places = places,
-				   .places_len = view->places_len,
-				   .zones = setup->zones,
-				   .zones_len = setup->zones_len,
-				   .own_dir = &CELL_RUN_DIR[1],
-				   .show_values = setup->show_values,
-				   .env_ignored = setup->adapter->env_ignored };
+	*ret = (struct vantage){
+		.root = view->root,
+		.proc = view->proc,
+		.scratch = view->scratch,
+		.fanotify = view->fanotify,
+		.sysvipc = { [VANTAGE_SHM] = view->sources[CELL_SOURCE_SHM],
+			     [VANTAGE_SEM] = view->sources[CELL_SOURCE_SEM],
+			     [VANTAGE_MSG] = view->sources[CELL_SOURCE_MSG] },
+		.queues = view->sources[CELL_SOURCE_QUEUES],
+		.sockets = view->sources[CELL_SOURCE_SOCKETS],
+		.places = places,
+		.places_len = view->places_len,
+		.own_dir = &CELL_RUN_DIR[1],
+	};
+}
+
+struct suite {
+	const struct order *order;
+	const struct order_setup *setup;
+};
+
+static int look_at_suite(const void *with, const struct cell *cell, int channel, struct err *e)
+{
+	const struct suite *suite = with;
+	const struct order *order = suite->order;
+	const struct order_setup *setup = suite->setup;
+	const struct cell_view *view = &cell->view;
+	struct vantage_place places[LOOKER_PLACES_MAX];
+	struct vantage vantage;
+	looker_vantage(view, places, &vantage);
+	vantage.why_scan = setup->spec->no_watch ? NULL : view->why_no_fanotify;
+	vantage.zones = setup->zones;
+	vantage.zones_len = setup->zones_len;
+	vantage.show_values = setup->show_values;
+	vantage.env_ignored = setup->adapter->env_ignored;
 	const struct sensor *sensors[SENSORS_MAX + 1] = { NULL };
 	size_t n = 0;
 	for (const struct sensor *const *s = fingerprint_sensors; *s; s++) {
@@ -130,8 +145,8 @@ static void send_err(int channel, const struct err *e)
 		fd_write_full(channel, "\n", 1);
 }
 
-static _Noreturn void looker(const struct order *order, const struct order_setup *setup,
-			     const struct cell *cell, int channel, pid_t runner)
+static _Noreturn void looker(const struct looker_task *task, const struct cell *cell, int channel,
+			     pid_t runner)
 {
 	struct err e = ERR_NULL;
 	setpgid(0, 0); /* ctrl-C is the runner's to hear */
@@ -143,14 +158,24 @@ static _Noreturn void looker(const struct order *order, const struct order_setup
 	if (!r)
 		r = join(cell, runner, &e);
 	if (!r)
-		r = look(order, setup, cell, channel, &e);
+		r = task->look(task->with, cell, channel, &e);
 	if (r)
 		send_err(channel, &e);
 	_exit(r ? 1 : 0);
 }
 
-int looker_start(const struct order *order, const struct order_setup *setup,
-		 const struct cell *cell, struct looker *ret, struct err *e)
+int looker_raise(const cJSON *line, struct err *e)
+{
+	err_set(e, (int)json_number(line, "code", EIO), "%s", json_text(line, "text"));
+	err_status(e, (int)json_number(line, "status", 0));
+	const char *hint = json_text(line, "hint");
+	if (hint && *hint)
+		err_hint(e, "%s", hint);
+	return err_in(e, "looker");
+}
+
+int looker_fork(const struct looker_task *task, const struct cell *cell, struct looker *ret,
+		struct err *e)
 {
 	int ends[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
@@ -162,9 +187,16 @@ int looker_start(const struct order *order, const struct order_setup *setup,
 	if (pid < 0)
 		return err_sys(e, "fork the looker");
 	if (pid == 0)
-		looker(order, setup, cell, its, runner);
+		looker(task, cell, its, runner);
 	*ret = (struct looker){ .pid = pid, .channel = take_fd(&mine) };
 	return 0;
+}
+
+int looker_start(const struct order *order, const struct order_setup *setup,
+		 const struct cell *cell, struct looker *ret, struct err *e)
+{
+	const struct suite suite = { order, setup };
+	return looker_fork(&(struct looker_task){ look_at_suite, &suite }, cell, ret, e);
 }
 
 void looker_done(struct looker *looker)

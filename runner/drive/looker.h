@@ -6,7 +6,9 @@
  * it runs the session and ends with its cell or with the runner, whichever is
  * first. It holds the cell's view and the channel; nothing else of the runner.
  */
+#include "probe/vantage.h"
 #include "runner/drive/order.h"
+#include "sandbox/base/json.h"
 
 struct looker {
 	pid_t pid;   /* 0: none */
@@ -14,6 +16,23 @@ struct looker {
 };
 #define LOOKER_NULL ((struct looker){ .channel = -1 })
 
+/* What it does: says lines on the channel. Where it fails, its err goes there as the last line, of
+ * the kind "err". */
+struct looker_task {
+	int (*look)(const void *with, const struct cell *cell, int channel, struct err *e);
+	const void *with;
+};
+int looker_fork(const struct looker_task *task, const struct cell *cell, struct looker *ret,
+		struct err *e);
+/* Raises a line of the kind "err" as one's own. */
+int looker_raise(const cJSON *line, struct err *e);
+
+/* The cell as a vantage, without zones; `places` has room for LOOKER_PLACES_MAX, and both borrow
+ * from view. */
+#define LOOKER_PLACES_MAX (CELL_TREES_MAX + CELL_PRIVATE_MAX)
+void looker_vantage(const struct cell_view *view, struct vantage_place *places, struct vantage *ret);
+
+/* The session of an order. */
 int looker_start(const struct order *order, const struct order_setup *setup,
 		 const struct cell *cell, struct looker *ret, struct err *e);
 /* Waits until it has ended. Accepts LOOKER_NULL. */

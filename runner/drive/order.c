@@ -47,16 +47,6 @@ struct run {
 
 /* ---- what the looker says ---- */
 
-static int raise_err(const cJSON *line, struct err *e)
-{
-	err_set(e, (int)json_number(line, "code", EIO), "%s", json_text(line, "text"));
-	err_status(e, (int)json_number(line, "status", 0));
-	const char *hint = json_text(line, "hint");
-	if (hint && *hint)
-		err_hint(e, "%s", hint);
-	return err_in(e, "looker");
-}
-
 static int take_line(struct run *run, const char *text, size_t len, struct err *e)
 {
 	cleanup_json cJSON *line = cJSON_ParseWithLength(text, len);
@@ -68,7 +58,7 @@ static int take_line(struct run *run, const char *text, size_t len, struct err *
 	else if (text_eq(kind, "over"))
 		run->over = true;
 	else if (text_eq(kind, "err"))
-		return raise_err(line, e);
+		return looker_raise(line, e);
 	if (run->over || text_eq(kind, "ready"))
 		return 0;
 	run->result->tests_len += text_eq(kind, "test");

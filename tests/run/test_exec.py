@@ -284,8 +284,171 @@ def test_project():
     place.done()
 
 
+DEEDS = """
+echo longer > content
+rm gone
+chmod 600 mode
+rm -r folder
+cat reread > /dev/null
+printf same > rewritten
+chmod 600 back; chmod 644 back
+mkdir -p new/deep; for i in 1 2 3; do echo $i > new/deep/$i; done
+ln -s /etc/passwd link
+echo x > "new line
+here"
+echo tmp > /tmp/t; echo home > ~/h; mkdir -p ~/.cache; echo cache > ~/.cache/c; echo shm > /dev/shm/s
+echo state > var/s
+setsid sleep 600 & tail -f /dev/null &
+exit 3
+"""
+DEED_FILES = {name: "short" for name in ("content", "gone", "mode", "folder/in", "reread", "back", "var/x")}
+DEED_FILES["rewritten"] = "same"
+DEED_FILES["deeds"] = DEEDS
+DEED_FILES["fumehood.json"] = '{"version": 1, "state_dirs": ["var"], "fail_on": ["leak"]}'
+# class, zone, path below the project, bytes
+DEED_CHANGES = [
+    ("changed", "source", "content", 7),
+    ("deleted", "source", "gone", 5),
+    ("attributes", "source", "mode", 0),
+    ("deleted", "source", "folder", 0),
+    ("deleted", "source", "folder/in", 5),
+    ("created", "source", "new", 0),
+    ("created", "source", "new/deep", 0),
+    ("created", "source", "new/deep/1", 2),
+    ("created", "source", "new/deep/2", 2),
+    ("created", "source", "new/deep/3", 2),
+    ("created", "source", "link", 0),
+    ("created", "source", "new line\nhere", 2),
+    ("created", "tmp", "/tmp/t", 4),
+    ("created", "home", "~/h", 5),
+    ("created", "cache", "~/.cache/c", 6),
+    ("created", "shm", "/dev/shm/s", 4),
+    ("created", "state", "var/s", 6),
+]
+
+
+def deed_place():
+    place = Place(DEED_FILES)
+    for name in ("content", "mode", "back"):
+        os.chmod(os.path.join(place.project, name), 0o644)
+    return place
+
+
+def absolute(place, path):
+    return path.replace("~", place.home, 1) if path[0] == "~" else os.path.join(place.project, path)
+
+
+def test_changes_json():
+    place = deed_place()
+    status, out, err = place.run(["exec", "--json", "--report", "-", "--", "sh", "deeds"])
+    report = json.loads(out) if out else {}
+    wrong = schema.errors(schema.load("exec"), report)
+    ok(status == 3 and not wrong and not err, "the report is JSON as its schema says", status, wrong, out, err)
+    found = sorted((c["class"], c["zone"], c["key"]) for c in report.get("changes", []))
+    expected = sorted((c, z, absolute(place, p)) for c, z, p, _ in DEED_CHANGES)
+    ok(found == expected, "each change by class and zone, and no other", found)
+    sums = {}
+    for kind, zone, _, size in DEED_CHANGES:
+        count, size_sum = sums.get((zone, kind), (0, 0))
+        sums[zone, kind] = (count + 1, size_sum + size)
+    told = {
+        (zone, kind): (total["count"], total["bytes"])
+        for zone, totals in report.get("zones", {}).items()
+        for kind, total in totals.items()
+        if total["count"]
+    }
+    ok(told == sums, "with counts and bytes", told)
+    ok(sorted(p["name"] for p in report.get("processes", [])) == ["sleep", "tail"], "and who was left", report.get("processes"))
+    ok(report.get("status") == 3 and report.get("signal") is None and report.get("unlisted") == 0, "and how it ended")
+    left = sorted(os.listdir(place.project))
+    ok(left == sorted({n.split("/")[0] for n in DEED_FILES} | {".git"}), "outside all is as it was", left)
+    place.done()
+
+
+def test_changes_text():
+    place = deed_place()
+    status, out, err = place.run(["exec", "--", "sh", "deeds"])
+    lines = [
+        "fumehood: status 3; 12 created (33 bytes), 1 changed (7 bytes), 3 deleted (10 bytes), 1 attributes",
+        "  changed %s/content (5 -> 7 bytes)" % place.project,
+        "  deleted %s/gone (file, 5 bytes)" % place.project,
+        "  changed mode of %s/mode (mode 0644 -> 0600)" % place.project,
+        "  created %s/new (dir) and 4 below it" % place.project,
+        "  created $'%s/new line\\nhere' (file, 2 bytes)" % place.project,
+        "  created %s/link (link, to /etc/passwd)" % place.project,
+        "tmp: 1 created (4 bytes)",
+        "left running, and ended: ",
+    ]
+    missing = [line for line in lines if line not in err]
+    ok(status == 3 and not out and not missing, "people are told on stderr", missing, err)
+    status, out, err = place.run(["exec", "-q", "--", "sh", "deeds"])
+    ok(status == 3 and not out + err, "but not with -q", out, err)
+    status, out, err = place.run(["exec", "--", "true"])
+    ok(status == 0 and err == "fumehood: status 0; nothing changed\n", "nothing is nothing", err)
+    many = "for i in 1 2 3 4 5 6 7 8 9; do : > a$i; : > b$i; : > c$i; done"
+    _, _, err = place.run(["exec", "--", "sh", "-c", many])
+    ok(err.count("\n  created") == 20 and "… and 7 more: -v lists them" in err, "a long list is cut, and says so", err)
+    _, _, err = place.run(["exec", "-v", "--", "sh", "-c", many])
+    ok(err.count("\n  created") == 27 and "more" not in err, "-v lists it", err)
+    _, _, err = place.run(["exec", "--color", "always", "--", "sh", "-c", "echo x > 'a\033[2J'"])
+    ok("\x1b[32m" in err and "\x1b[2J" not in err, "in colour, but not the command's", repr(err))
+    place.done()
+
+
+def test_report_file():
+    place = deed_place()
+    path = os.path.join(place.top, "report")
+    with open(path, "w", encoding="utf-8") as old:
+        old.write("x" * 100000)
+    status, out, err = place.run(["exec", "-q", "--json", "--report", path, "--", "sh", "-c", "echo x > y"])
+    with open(path, encoding="utf-8") as text:
+        report = json.load(text)
+    ok(status == 0 and not out + err and len(report["changes"]) == 1, "--report goes to a file, and -q leaves it alone")
+    status, out, err = place.run(["exec", "--report", os.path.join(place.top, "none/report"), "--", "touch", "x"])
+    ok(status == 125 and "--report: open" in err and "No such file" in err, "which must be there to open", status, err)
+    status, _, err = place.run(["exec", "--report", "/dev/full", "--", "true"])
+    ok(status == 125 and "write the report to /dev/full: No space left" in err, "and to take it", status, err)
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run(
+        [BINARY, "exec", "--", "sh", "-c", "exit 6"],
+        cwd=place.project,
+        env=place.environment({}),
+        stderr=write_end,
+        timeout=NO_LONGER_THAN,
+        check=False,
+    )
+    os.close(write_end)
+    ok(done.returncode == 6, "a stderr that nobody reads costs no status", done)
+    place.done()
+
+
+def test_hostile_leavings():
+    """What a command leaves so that the look would hang, fail or not end."""
+    place = Place({})
+    script = (
+        "import os\nos.mkfifo('fifo')\nos.mkdir('shut'); open('shut/in', 'w').close(); os.chmod('shut', 0)\n"
+        "open('none', 'w').close(); os.chmod('none', 0)\nos.symlink('loop', 'loop')\n"
+        "import socket\nsocket.socket(socket.AF_UNIX).bind('sock')\n"
+        "with open('sparse', 'w') as s: s.truncate(1 << 33)\n"
+        "os.mkdir(b'\\xff\\xfe')\nos.chdir('/tmp')\nfor i in range(400): os.mkdir('d' * 200); os.chdir('d' * 200)\n"
+    )
+    status, out, err = place.run(["exec", "--json", "--report", "-", "--", PYTHON, "-c", script])
+    report = json.loads(out) if out else {}
+    wrong = schema.errors(schema.load("exec"), report)
+    names = {c["key"].rpartition("/")[2]: c["after"]["type"] for c in report.get("changes", []) if c["zone"] == "source"}
+    expected = {"fifo": "fifo", "shut": "dir", "in": "file", "none": "file", "loop": "link", "sock": "socket",
+                "sparse": "file", "\ufffd\ufffd": "dir"}
+    ok(status == 0 and not wrong and names == expected, "whatever it left is told", status, wrong, names, err)
+    place.done()
+
+
 def main():
     test_statuses()
+    test_changes_json()
+    test_changes_text()
+    test_report_file()
+    test_hostile_leavings()
     test_faults()
     test_signals()
     test_daemon()
