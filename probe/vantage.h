@@ -26,10 +26,12 @@ struct vantage_zone {
 enum vantage_sysvipc { VANTAGE_SHM, VANTAGE_SEM, VANTAGE_MSG, VANTAGE_SYSVIPC_N };
 
 struct vantage {
-	int root;     /* the cell's /, O_PATH */
-	int proc;     /* the cell's /proc */
-	int scratch;  /* the root of the scratch */
-	int fanotify; /* marks the scratch; -1: look by scan */
+	int root;    /* the cell's /, O_PATH */
+	int proc;    /* the cell's /proc */
+	int scratch; /* the root of the scratch */
+	pid_t warden; /* proc is the host's, and the cell's is what comes from that process; 0: all of
+			 proc is the cell's, and process 1 the warden */
+	int fanotify;         /* marks the scratch; -1: look by scan */
 	const char *why_scan; /* why fanotify is -1 though it was wanted; NULL */
 	/* Opened inside, for they show the namespace of who opened them; -1: there is none. */
 	int sysvipc[VANTAGE_SYSVIPC_N]; /* /proc/sysvipc/shm, sem, msg */

@@ -16,7 +16,6 @@
 #include <stdio.h>
 
 #include "runner/project.h"
-#include "runner/steps.h"
 #include "sandbox/base/json.h"
 #include "sandbox/base/text.h"
 
@@ -31,6 +30,7 @@ enum config_caps { CONFIG_CAPS_NEEDED, CONFIG_CAPS_NONE };
 enum config_color { CONFIG_COLOR_AUTO, CONFIG_COLOR_ALWAYS, CONFIG_COLOR_NEVER };
 
 struct config {
+	int isolation;        /* enum cell_isolation */
 	int network;          /* enum cell_network */
 	struct strv forwards; /* ports, each once */
 	struct strv env;      /* NAME=VALUE; of one name the last wins */
@@ -42,10 +42,8 @@ struct config {
 	char *scratch;          /* absolute path of a folder; NULL: in memory */
 	uint64_t scratch_bytes; /* 0: half of the memory */
 	int project_mode;       /* enum config_project_mode */
-	struct steps prepare;
-	int tracker;         /* enum config_tracker */
-	struct strv without; /* domains */
-	bool restore;        /* put back the files that a test leaves */
+	int tracker;            /* enum config_tracker */
+	struct strv without;    /* domains */
 	bool canary;
 	bool allow_nested;
 	int caps;                      /* enum config_caps */

@@ -311,6 +311,11 @@ static void put_verdict(struct page *p, const cJSON *tree)
 	}
 	fprintf(p->out, "\n%sNo cell can be made here.%s\n", style(p, STYLE_RED),
 		style(p, STYLE_PLAIN));
+	double landlock = json_number(member(tree, "caller"), "landlock", 0);
+	if (landlock > 0)
+		fprintf(p->out,
+			"With less isolation: --isolation landlock (the kernel has Landlock %.0f).\n",
+			landlock);
 }
 
 /* Rows of two texts, under a title. */

@@ -13,7 +13,7 @@
 #define NAME_LEN_MIN 3 /* a shorter name of a variable stands in any text */
 #define PATH_LEN_MAX 4096
 
-enum when { ALWAYS, WITHOUT_NETWORK, IN_MEMORY, ON_DISK, WITH_OVERLAY, AS_ROOT };
+enum when { ALWAYS, WITHOUT_NETWORK, IN_MEMORY, ON_DISK, WITH_OVERLAY, AS_ROOT, BARE };
 
 /* One of the patterns in the text, under a condition. */
 static const struct {
@@ -43,10 +43,6 @@ static const struct {
 	{ { "Invalid cross-device link", "EXDEV", "[Errno 18]" },
 	  WITH_OVERLAY,
 	  "a folder of the project was renamed, which an overlay cannot do: --project-mode copy" },
-	{ { "Value too large for defined data type", "EOVERFLOW", "[Errno 75]" },
-	  WITH_OVERLAY,
-	  "something of an owner or a group that is not yours was changed, which an overlay cannot "
-	  "do: --project-mode copy" },
 	{ { "unshare", "clone: Operation not permitted", "user namespace", "bwrap:" },
 	  ALWAYS,
 	  "the suite makes namespaces of its own: --allow-nested" },
@@ -54,6 +50,10 @@ static const struct {
 	    "Resource temporarily unavailable: fork", "[Errno 11] Resource temporarily" },
 	  ALWAYS,
 	  "the suite has as many processes and threads as it may have at once (4096)" },
+	{ { "Permission denied", "EACCES", "[Errno 13]" },
+	  BARE,
+	  "with --isolation landlock TMPDIR, HOME and the copy of the project alone can be written, and "
+	  "there are no internet sockets" },
 	{ { "Permission denied", "EACCES", "Operation not permitted", "EPERM" },
 	  AS_ROOT,
 	  "something was refused that root may do outside: the suite runs as root without "
@@ -74,6 +74,7 @@ static bool applies(const struct hint_facts *f, enum when when)
 	const bool holds[] = {
 		[ALWAYS] = true,        [WITHOUT_NETWORK] = !f->network, [IN_MEMORY] = !f->on_disk,
 		[ON_DISK] = f->on_disk, [WITH_OVERLAY] = !f->copy,       [AS_ROOT] = f->root,
+		[BARE] = f->landlock,
 	};
 	return holds[when];
 }

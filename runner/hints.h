@@ -15,6 +15,7 @@ struct hint_facts {
 	bool network;              /* the suite has the host's */
 	bool on_disk;              /* the scratch is */
 	bool copy;                 /* of the project */
+	bool landlock;             /* in place of namespaces */
 	bool root;
 	/* Does path exist on the host, and cannot be seen in the cell? */
 	bool (*is_kept_away)(const void *with, const char *path);

@@ -17,10 +17,10 @@
 
 static const char *const domain_names[] = { "files",     "env",     "process", "descriptors",
 					    "processes", "threads", "ipc",     "network" };
+static const char *const isolation_choices[] = { "full", "landlock" };
 static const char *const network_names[] = { "none", "host" };
 static const char *const tracker_names[] = { "auto", "fanotify", "scan" };
 static const char *const project_mode_names[] = { "overlay", "copy" };
-static const char *const prepare_names[] = { "auto", "again", "never" };
 static const char *const caps_names[] = { "needed", "none" };
 static const char *const color_names[] = { "auto", "always", "never" };
 static const char *const fail_on_names[] = { "leak" };
@@ -29,9 +29,12 @@ static const char *const fail_on_names[] = { "leak" };
 #define AMONG(array)      .names = (array), .names_len = countof(array)
 
 const struct setting settings[] = {
+	{ "isolation", "isolation", "full|landlock",
+	  "landlock: less, on a host that refuses namespaces (default full)", A(CHOICE, isolation),
+	  AMONG(isolation_choices), .group = "The cell", .of = CONFIG_RUN | CONFIG_EXEC },
 	{ "network", "network", "none|host",
 	  "what the suite reaches; none: a loopback of its own (default)", A(CHOICE, network),
-	  AMONG(network_names), .group = "The cell" },
+	  AMONG(network_names) },
 	{ "forward", "forward", "PORT", "let a port of its loopback be that of your machine's",
 	  A(PORTS, forwards) },
 	{ "env", "env.set", "NAME=VALUE", "set a variable", A(VARIABLES, env) },
@@ -52,17 +55,14 @@ const struct setting settings[] = {
 	  A(BOOL, allow_nested) },
 	{ "caps", "caps", "needed|none", "root in somebody else's project: what writing there needs",
 	  A(CHOICE, caps), AMONG(caps_names) },
-	{ "accept-reduced", "accept_reduced", "LIST", "parts of the isolation that may be missing",
-	  A(WORDS, accept_reduced), AMONG(isolation_names) },
+	{ "accept-reduced", "accept_reduced", "LIST",
+	  "parts of the isolation that may be missing; all: any", A(WORDS, accept_reduced),
+	  AMONG(isolation_names), .all = true },
 	{ "project", NULL, "DIR", "the project; the command runs there when called from elsewhere",
 	  A(PROJECT, project_asked) },
 	{ "project-mode", "project_mode", "overlay|copy",
 	  "copy: a copy of the project, for what an overlay cannot do", A(CHOICE, project_mode),
 	  AMONG(project_mode_names) },
-
-	{ "prepare", "prepare", "auto|again|never",
-	  "run its commands of fumehood.json: when needed, again, not at all", A(STEPS, prepare),
-	  AMONG(prepare_names) },
 
 	{ "adapter", "adapter", "NAME", "the framework (default: found by its files)",
 	  A(ADAPTER, adapter), .group = "What is looked at", .of = CONFIG_RUN },
@@ -71,8 +71,6 @@ const struct setting settings[] = {
 	  AMONG(tracker_names), .of = CONFIG_RUN },
 	{ "without", "without", "LIST", "domains that are not looked at", A(WORDS, without),
 	  AMONG(domain_names), .of = CONFIG_RUN },
-	{ "restore", "restore", NULL, "put files back after each test that leaves or changes them",
-	  A(BOOL, restore), .of = CONFIG_RUN },
 	{ "canary", "canary", NULL, "put no canary folders into tmp, home and cache",
 	  A(BOOL, canary), .unless = true, .of = CONFIG_RUN },
 
@@ -210,20 +208,6 @@ static int set_project(struct config *c, const struct setting *s, const char *te
 	return 0;
 }
 
-/* The commands themselves are read by whoever reads fumehood.json. */
-static int set_when(struct config *c, const struct setting *s, const char *text, const char *base,
-		    struct err *e)
-{
-	(void)base;
-	struct steps *steps = member(c, s);
-	for (size_t i = 0; i < s->names_len; i++)
-		if (text_eq(text, s->names[i])) {
-			steps->when = (int)i;
-			return 0;
-		}
-	return not_among(text, s->names, s->names_len, e);
-}
-
 static int set_adapter(struct config *c, const struct setting *s, const char *text,
 		       const char *base, struct err *e)
 {
@@ -251,22 +235,31 @@ static int set_list(struct config *c, const struct setting *s, const char *text,
 	return strv_add(list, text) ? no_memory(e) : 0;
 }
 
+static int add_word(struct config *c, const struct setting *s, const char *word, struct err *e)
+{
+	return strv_has(member(c, s), word) ? 0 : set_list(c, s, word, NULL, e);
+}
+
 static int set_words(struct config *c, const struct setting *s, const char *text, const char *base,
 		     struct err *e)
 {
+	(void)base;
 	cleanup_free char *words = strdup(text);
 	if (!words)
 		return no_memory(e);
 	int r = 0;
 	char *rest = words;
 	for (char *word; !r && (word = strsep(&rest, ","));) {
-		bool known = false;
-		for (size_t i = 0; i < s->names_len && !known; i++)
-			known = text_eq(word, s->names[i]);
+		bool all = s->all && text_eq(word, "all");
+		bool known = all;
+		for (size_t i = 0; i < s->names_len && !r; i++) {
+			if (!all && !text_eq(word, s->names[i]))
+				continue;
+			known = true;
+			r = add_word(c, s, s->names[i], e);
+		}
 		if (!known)
 			return not_among(word, s->names, s->names_len, e);
-		if (!strv_has(member(c, s), word))
-			r = set_list(c, s, word, base, e);
 	}
 	return r;
 }
@@ -358,7 +351,6 @@ static const struct {
 	[KIND_PORTS] = { set_ports, SHAPE_LIST, "a list of ports" },
 	[KIND_NAMES] = { set_names, SHAPE_LIST, "a list of texts" },
 	[KIND_VARIABLES] = { set_variables, SHAPE_OBJECT, "an object of texts" },
-	[KIND_STEPS] = { set_when, SHAPE_STEPS, "a list of objects with \"run\" and \"inputs\"" },
 };
 
 enum setting_shape setting_shape(const struct setting *s)
@@ -387,19 +379,12 @@ static bool owns_text(const struct setting *s)
 	return s->kind == KIND_TEXT || s->kind == KIND_PATH || s->kind == KIND_PROJECT;
 }
 
-static bool is_strv(const struct setting *s)
-{
-	enum setting_shape shape = kinds[s->kind].shape;
-	return shape == SHAPE_LIST || shape == SHAPE_OBJECT;
-}
-
 void settings_done(struct config *c)
 {
-	steps_done(&c->prepare);
 	for (size_t i = 0; i < settings_len; i++) {
 		if (owns_text(&settings[i]))
 			free(*(char **)member(c, &settings[i]));
-		else if (is_strv(&settings[i]))
+		else if (kinds[settings[i].kind].shape >= SHAPE_LIST)
 			strv_done(member(c, &settings[i]));
 	}
 }
@@ -417,15 +402,6 @@ static cJSON *variables_json(const struct strv *list)
 		cJSON_AddStringToObject(told, "digest",
 					digest_hex(digest_bytes(value, strlen(value)), hex));
 	}
-	return object;
-}
-
-static cJSON *steps_json(const struct steps *steps)
-{
-	cJSON *object = cJSON_CreateObject();
-	cJSON_AddStringToObject(object, "when", prepare_names[steps->when]);
-	cJSON_AddItemToObject(object, "run", json_texts((const char *const *)steps->run.at));
-	cJSON_AddItemToObject(object, "inputs", json_texts((const char *const *)steps->inputs.at));
 	return object;
 }
 
@@ -454,8 +430,6 @@ cJSON *setting_json(const struct config *c, const struct setting *s)
 		return adapter ? cJSON_CreateString(adapter->name) : cJSON_CreateNull();
 	case KIND_VARIABLES:
 		return variables_json(list);
-	case KIND_STEPS:
-		return steps_json(at);
 	case KIND_PLACES:
 	case KIND_WORDS:
 	case KIND_PATHS:

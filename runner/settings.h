@@ -20,7 +20,6 @@ enum setting_kind {
 	KIND_PORTS,     /* of TCP; numbers in JSON, too */
 	KIND_NAMES,     /* of variables */
 	KIND_VARIABLES, /* NAME=VALUE */
-	KIND_STEPS,     /* commands, in JSON alone; on the command line when they run */
 	KIND_N,
 };
 
@@ -37,6 +36,7 @@ struct setting {
 	unsigned of; /* enum config_command: who takes it on the command line; 0: everyone */
 	char letter;
 	bool unless; /* KIND_BOOL: on by default, so that the help shows --no-FLAG */
+	bool all;    /* KIND_WORDS: "all" stands for each of names */
 };
 extern const struct setting settings[];
 extern const size_t settings_len;
@@ -44,7 +44,7 @@ extern const size_t settings_len;
 bool setting_is_of(const struct setting *s, enum config_command command);
 
 /* What a value looks like in JSON. */
-enum setting_shape { SHAPE_BOOL, SHAPE_TEXT, SHAPE_LIST, SHAPE_OBJECT, SHAPE_STEPS };
+enum setting_shape { SHAPE_BOOL, SHAPE_TEXT, SHAPE_LIST, SHAPE_OBJECT };
 enum setting_shape setting_shape(const struct setting *s);
 const char *setting_must_be(const struct setting *s); /* "a list of texts" */
 bool setting_takes_numbers(const struct setting *s);

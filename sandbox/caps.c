@@ -44,14 +44,8 @@ static int drop_bounding(uint64_t keep, struct err *e)
 	return 0;
 }
 
-int caps_drop(uint64_t keep, struct err *e)
+static int set_held(uint64_t keep, struct err *e)
 {
-	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
-		return err_sys(e, "clear the ambient capabilities");
-	int r = drop_bounding(keep, e);
-	if (r < 0)
-		return r;
-
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {
 		{ .effective = (uint32_t)keep, .permitted = (uint32_t)keep },
@@ -60,4 +54,28 @@ int caps_drop(uint64_t keep, struct err *e)
 	if (syscall(SYS_capset, &header, sets) < 0)
 		return err_sys(e, "give up capabilities");
 	return 0;
+}
+
+static int clear_ambient(struct err *e)
+{
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
+		return err_sys(e, "clear the ambient capabilities");
+	return 0;
+}
+
+int caps_drop(uint64_t keep, struct err *e)
+{
+	int r = clear_ambient(e);
+	if (!r)
+		r = drop_bounding(keep, e);
+	return r < 0 ? r : set_held(keep, e);
+}
+
+int caps_forget(struct err *e)
+{
+	int r = clear_ambient(e);
+	if (r < 0)
+		return r;
+	drop_bounding(0, NULL);
+	return set_held(0, e);
 }

@@ -20,3 +20,6 @@ bool caps_kept(const struct cell_spec *spec);
 /* Give up all but `keep`: permitted, effective, inheritable, ambient and bounding, so that an exec
  * brings none back. Needs CAP_SETPCAP; the last thing of its kind, since no mount succeeds after. */
 int caps_drop(uint64_t keep, struct err *e);
+/* All that are held. Who has no CAP_SETPCAP keeps the bounding set: with no_new_privs, nothing comes
+ * of it. */
+int caps_forget(struct err *e);

@@ -16,6 +16,7 @@
 #include "sandbox/base/err.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/base/text.h"
+#include "sandbox/landlock.h"
 #include "sandbox/mountinfo.h"
 #include "sandbox/userns.h"
 
@@ -377,6 +378,8 @@ int cause_explain(enum cause_at at, const char *path, struct err *e)
 	host_look(path, &host);
 	if (!cause_find(&host, at, e->code, &cause))
 		return -e->code;
-	err_hint(e, "%s: %s", cause.why, cause.remedy);
+	bool spared = at != CAUSE_AT_SCRATCH && landlock_abi() > 0;
+	err_hint(e, "%s: %s%s", cause.why, cause.remedy,
+		 spared ? "; or, with less isolation: --isolation landlock" : "");
 	return err_status(e, STATUS_HOST);
 }

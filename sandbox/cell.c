@@ -34,6 +34,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sandbox/bare.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fault.h"
@@ -57,19 +58,26 @@ static void tell(const struct cell *cell, enum sync_kind kind)
 
 /* clone3 alone has CLONE_NEWTIME. Where a filter hides it (ENOSYS), the older clone would not be let
  * through with these flags either. */
-static int start_warden(const struct warden_setup *setup, struct cell *cell, struct err *e)
+static long fork_warden(const struct cell_spec *spec, int *ret_pidfd)
 {
+	if (spec->isolation == CELL_ISOLATION_LANDLOCK)
+		return syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, NULL, ret_pidfd, NULL, NULL);
 	struct clone_args args = {
-		.flags = namespaces_flags(setup->spec) | CLONE_PIDFD,
-		.pidfd = (uintptr_t)&cell->pidfd,
+		.flags = namespaces_flags(spec) | CLONE_PIDFD,
+		.pidfd = (uintptr_t)ret_pidfd,
 		.exit_signal = SIGCHLD,
 	};
+	return syscall(SYS_clone3, &args, sizeof(args));
+}
+
+static int start_warden(const struct warden_setup *setup, struct cell *cell, struct err *e)
+{
 	/* Blocked from before its birth: no handler of the runner may run in the warden. */
 	sigset_t all;
 	sigset_t before;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	long pid = syscall(SYS_clone3, &args, sizeof(args));
+	long pid = fork_warden(setup->spec, &cell->pidfd);
 	if (pid == 0)
 		warden_main(setup);
 	int code = errno;
@@ -198,6 +206,7 @@ static int expect_both(const struct cell_spec *spec, struct layout *layout, stru
 		r = expect_observed(cell, e);
 	if (r < 0)
 		return r;
+	cell->view.warden = cell->bare ? cell->pid : 0;
 	isolation_compare(spec, inside, outside, &cell->isolation);
 	return 0;
 }
@@ -234,7 +243,7 @@ static int start_in(const struct cell_spec *spec, const struct layout *board, st
 	if (r < 0)
 		return r;
 	fault_point("cell-clone");
-	r = userns_map(cell->pid, spec->uid, spec->gid, e);
+	r = cell->bare ? 0 : userns_map(cell->pid, spec->uid, spec->gid, e);
 	if (r < 0) {
 		cause_explain(CAUSE_AT_INSIDE, NULL, e);
 		return err_status(e, STATUS_HOST);
@@ -253,6 +262,18 @@ static int plan(const struct cell_spec *spec, const char *hidden, struct layout 
 static void board_done(struct layout **board)
 {
 	layout_board_free(*board);
+}
+
+static int start_bare(const struct cell_spec *spec, struct cell *cell, struct err *e)
+{
+	cleanup(layout_done) struct layout layout = LAYOUT_NULL;
+	cell->bare = true;
+	int r = bare_check(e);
+	if (!r)
+		r = bare_layout(spec, &layout, e);
+	if (!r)
+		r = start_in(spec, &layout, cell, e);
+	return r < 0 ? r : expect_both(spec, &layout, cell, e);
 }
 
 /* What the runner has to do beside mapping, it does while the warden is at work. */
@@ -284,7 +305,8 @@ int cell_start(const struct cell_spec *spec, struct cell *ret, struct err *e)
 	if (r < 0)
 		return err_in(e, "cell");
 	cleanup(cell_done) struct cell cell = CELL_NULL;
-	r = start(spec, &cell, e);
+	r = spec->isolation == CELL_ISOLATION_LANDLOCK ? start_bare(spec, &cell, e)
+						       : start(spec, &cell, e);
 	if (r < 0)
 		return err_in(e, "cell");
 	*ret = take(&cell, CELL_NULL);
@@ -367,8 +389,11 @@ static void reap(idtype_t how, id_t id)
 void cell_done(struct cell *cell)
 {
 	cell_view_done(&cell->view);
+	fd_close_at(&cell->control);
+	fd_close_at(&cell->gate);
 	if (cell->pidfd >= 0) {
-		pidfd_send_signal(cell->pidfd, SIGKILL, NULL, 0);
+		if (!cell->bare)
+			pidfd_send_signal(cell->pidfd, SIGKILL, NULL, 0);
 		reap((idtype_t)P_PIDFD, (id_t)cell->pidfd);
 	}
 	if (cell->forwarder > 0) { /* it ends when it sees that the warden is gone */
@@ -377,6 +402,4 @@ void cell_done(struct cell *cell)
 	}
 	scratch_disk_done(&cell->disk);
 	fd_close_at(&cell->pidfd);
-	fd_close_at(&cell->control);
-	fd_close_at(&cell->gate);
 }

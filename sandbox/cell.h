@@ -77,6 +77,7 @@ struct cell_view {
 	int listener;               /* SEQPACKET, listening at CELL_SOCKET */
 	int sources[CELL_SOURCE_N]; /* -1: this kernel has none */
 	char why_no_fanotify[96];
+	pid_t warden; /* proc is the host's, and the cell's is what comes from that one; 0: all of proc is */
 	struct cell_place places[CELL_TREES_MAX + CELL_PRIVATE_MAX];
 	size_t places_len;
 };
@@ -85,6 +86,7 @@ struct cell_view {
 struct cell {
 	pid_t pid; /* of the warden, outside */
 	int pidfd;
+	bool bare; /* without namespaces: the warden cleans up when it sees that we are gone */
 	int control;
 	int gate;        /* to the command, until cell_go() */
 	pid_t forwarder; /* of ports; 0: none */

@@ -13,6 +13,8 @@
 
 struct err;
 
+/* How much of a cell the host is asked for. LANDLOCK needs no namespace, and gives less: bare.h. */
+enum cell_isolation { CELL_ISOLATION_FULL, CELL_ISOLATION_LANDLOCK };
 enum cell_network { CELL_NETWORK_NONE, CELL_NETWORK_HOST };
 
 /* Something of the host that is visible read-only: a file or a folder. A symbolic link is made
@@ -48,6 +50,9 @@ struct cell_spec {
 	const char *project; /* real path of the tree that gets an overlay at its own place */
 	bool project_copy;   /* a copy of it instead: no overlay, and none of its limits */
 	const char *layer; /* a folder of changes that lies on the project, made by a cell; NULL */
+	enum cell_isolation isolation;
+	const char *top; /* real path of the folder that is the scratch with LANDLOCK; else NULL */
+	const char *project_seen; /* where the command finds the project: at its own place, or below top */
 	const char *git_dir; /* a git dir outside project, exposed read-only; NULL */
 	const char *cwd;
 	const char *const *argv; /* argv[0] is looked up along PATH of env */

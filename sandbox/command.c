@@ -7,9 +7,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sandbox/bare.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/text.h"
@@ -85,12 +87,19 @@ static void reset_signals(void)
 		signal(i, SIG_DFL);
 }
 
+static bool is_bare(const struct command_setup *setup)
+{
+	return setup->spec->isolation == CELL_ISOLATION_LANDLOCK;
+}
+
 static int give_up(const struct command_setup *setup, struct err *e)
 {
 	reset_signals();
 	if (setsid() < 0)
 		return err_sys(e, "start a session");
 	int r = limits_apply(e);
+	if (!r && is_bare(setup))
+		return bare_give_up(setup->spec, e);
 	if (!r)
 		r = caps_drop(setup->caps, e);
 	return r < 0 ? r : filter_install(setup->spec->allow_nested, e);
@@ -104,7 +113,8 @@ static int observe(const struct command_setup *setup, int sock, bool limited, st
 		.spec = setup->spec,
 		.layout = setup->layout,
 		.scratch = setup->mounts->scratch,
-		.proc = setup->mounts->proc_mount,
+		.proc = setup->mounts->proc_mount >= 0 ? setup->mounts->proc_mount
+						       : setup->mounts->proc,
 		.caps = setup->caps,
 		.limited = limited,
 	};
@@ -114,7 +124,10 @@ static int observe(const struct command_setup *setup, int sock, bool limited, st
 	if (r <= 0 || record.kind != SYNC_MADE)
 		_exit(1); /* the warden failed, and says why itself */
 	scene.places_made = record.made;
-	isolation_observe_tree(&scene, ret);
+	if (is_bare(setup))
+		isolation_observe_bare(&scene, ret);
+	else
+		isolation_observe_tree(&scene, ret);
 	if (chdir(setup->spec->cwd) < 0) {
 		err_sys(e, "enter the working directory %s", setup->spec->cwd);
 		return err_status(e, STATUS_USAGE);
@@ -169,12 +182,23 @@ static int prepare(const struct command_setup *setup, int sock, struct report *r
 	return r < 0 ? r : observe(setup, sock, limited, &report->record.isolation, e);
 }
 
+static int prepare_bare(const struct command_setup *setup, int sock, struct report *report,
+			struct err *e)
+{
+	/* The warden may be killed, and nothing else would end us. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	int r = give_up(setup, e);
+	return r < 0 ? r : observe(setup, sock, true, &report->record.isolation, e);
+}
+
 static _Noreturn void command_main(const struct command_setup *setup, int sock)
 {
 	struct report report = { .record = { .kind = SYNC_OBSERVED } };
 	struct sync_record record;
 	struct err e = ERR_NULL;
-	if (prepare(setup, sock, &report, &e) < 0) {
+	int r = is_bare(setup) ? prepare_bare(setup, sock, &report, &e)
+			       : prepare(setup, sock, &report, &e);
+	if (r < 0) {
 		record = (struct sync_record){ .kind = SYNC_ERR, .err = e };
 		sync_send(sock, &record, NULL, 0, NULL);
 		sync_send(setup->gate, &record, NULL, 0, NULL);

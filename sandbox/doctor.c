@@ -99,7 +99,7 @@ static int try_places(struct trial *t, struct err *e)
 	if (!r)
 		r = mounts_cover(t->spec, &in_memory, &t->layout, &t->mounts, e);
 	if (!r)
-		r = net_listen(&listener, e);
+		r = net_listen(CELL_SOCKET, &listener, e);
 	if (!r)
 		r = mounts_seal(t->spec, &t->mounts, e);
 	return r < 0 ? r : mounts_leave(&t->mounts, e);

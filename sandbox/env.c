@@ -70,12 +70,13 @@ static int put(struct strv *v, const char *name, const char *value)
 
 static int add_base(struct strv *v, const struct env_ask *ask)
 {
+	const char *top = ask->top ? ask->top : "";
 	const struct {
 		const char *name, *value;
 	} fixed[] = {
 		{ "PATH", ask->path },  { "USER", ask->user }, { "LOGNAME", ask->user },
 		{ "SHELL", "/bin/sh" }, { "TERM", "dumb" }, /* nobody sits at it: output is a log */
-		{ "LANG", "C.UTF-8" },  { "TZ", "UTC" },       { "TMPDIR", "/tmp" },
+		{ "LANG", "C.UTF-8" },  { "TZ", "UTC" },
 	};
 	static const struct {
 		const char *name, *below;
@@ -89,9 +90,11 @@ static int add_base(struct strv *v, const struct env_ask *ask)
 	int r = 0;
 	for (size_t i = 0; i < countof(fixed) && r == 0; i++)
 		r = strv_addf(v, "%s=%s", fixed[i].name, fixed[i].value);
+	if (r == 0)
+		r = strv_addf(v, "TMPDIR=%s/tmp", top);
 	for (size_t i = 0; ask->home && i < countof(homes) && r == 0; i++)
 		r = strv_addf(v, "%s=%s%s", homes[i].name, ask->home, homes[i].below);
-	return r < 0 ? r : strv_addf(v, "XDG_RUNTIME_DIR=/run/user/%u", ask->uid);
+	return r < 0 ? r : strv_addf(v, "XDG_RUNTIME_DIR=%s/run/user/%u", top, ask->uid);
 }
 
 static int add_passed(struct strv *v, const char *const *names, const char *const *caller)

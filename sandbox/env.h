@@ -26,6 +26,7 @@ struct env_ask {
 	uid_t uid;
 	const char *user;
 	const char *home; /* as getpwuid has it; NULL: none */
+	const char *top;  /* folder in which tmp and run are; NULL: /tmp and /run themselves */
 	const char *path; /* visible_path.text: what of the caller's PATH can be seen */
 
 	const char *const *caller; /* environ */

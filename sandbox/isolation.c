@@ -2,12 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -15,6 +18,7 @@
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fd.h"
+#include "sandbox/base/text.h"
 #include "sandbox/userns.h"
 
 #define PROBE ".fumehood-probe"
@@ -174,6 +178,9 @@ static void look_caps(const struct isolation_scene *s, const char *status, struc
 	static const char *const sets[] = { "\nCapInh:", "\nCapPrm:", "\nCapEff:", "\nCapBnd:",
 					    "\nCapAmb:" };
 	for (size_t i = 0; i < countof(sets); i++) {
+		/* Who has no namespace may have to keep the bounding set: no_new_privs is what counts. */
+		if (s->spec->isolation != CELL_ISOLATION_FULL && text_eq(sets[i], "\nCapBnd:"))
+			continue;
 		uint64_t held = status_value(status, sets[i], 16);
 		if (held & ~s->caps) {
 			reduced(ret, ISOLATION_CAPS, "%s %016jx", sets[i] + 1, (uintmax_t)held);
@@ -238,6 +245,95 @@ void isolation_observe_tree(const struct isolation_scene *scene, struct isolatio
 	look_dev(ret);
 }
 
+/* ---- without namespaces ---- */
+
+/* A folder can be made there. */
+static bool can_write(const char *folder)
+{
+	char path[PATH_MAX];
+	if (snprintf(path, sizeof(path), "%s/" PROBE, folder) >= PATH_MAX || mkdir(path, 0700) < 0)
+		return false;
+	rmdir(path);
+	return true;
+}
+
+static void look_bare_root(const struct isolation_scene *s, struct isolation *ret)
+{
+	const char *const folders[] = { "/", "/tmp", "/dev/shm", s->spec->project, s->spec->home };
+	for (size_t i = 0; i < countof(folders); i++)
+		if (folders[i] && can_write(folders[i])) {
+			reduced(ret, ISOLATION_ROOT, "a folder could be made in %.40s", folders[i]);
+			return;
+		}
+	reduced(ret, ISOLATION_ROOT,
+		"nothing can be written; modes, owners and times of your files can");
+}
+
+static void look_bare_places(const struct isolation_scene *s, struct isolation *ret)
+{
+	char path[PATH_MAX];
+	snprintf(path, sizeof(path), "%s/tmp", s->spec->top);
+	if (!can_write(path))
+		reduced(ret, ISOLATION_SCRATCH, "TMPDIR cannot be written: %s",
+			strerrordesc_np(errno));
+	else
+		reduced(ret, ISOLATION_SCRATCH,
+			"TMPDIR, HOME and cache are private; /tmp, /var/tmp and /dev/shm are refused");
+	snprintf(path, sizeof(path), "%s/project", s->spec->top);
+	if (!can_write(path))
+		reduced(ret, ISOLATION_OVERLAY, "the copy of the project cannot be written");
+	else
+		reduced(ret, ISOLATION_OVERLAY, "a copy in another place stands for the project");
+}
+
+static void look_bare_processes(struct isolation *ret)
+{
+	reduced(ret, ISOLATION_PROC, "it is the host's: all processes are listed");
+	if (kill(getppid(), 0) == 0)
+		reduced(ret, ISOLATION_PID, "your other processes can be seen, and be signalled");
+	else
+		reduced(ret, ISOLATION_PID,
+			"other processes can be seen, but not signalled or traced");
+}
+
+static void look_bare_net(const struct isolation_scene *s, struct isolation *ret)
+{
+	cleanup_close int four = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	cleanup_close int six = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (s->spec->network == CELL_NETWORK_HOST)
+		set(ret, ISOLATION_NET, ISOLATION_OFF_ASKED);
+	else if (four >= 0 || six >= 0)
+		reduced(ret, ISOLATION_NET, "it is the host's");
+	else
+		reduced(ret, ISOLATION_NET,
+			"no internet sockets, loopback neither; the host's unix sockets can be reached");
+}
+
+static void look_bare_dev(struct isolation *ret)
+{
+	look_dev(ret);
+	if (ret->state[ISOLATION_DEV] == ISOLATION_VERIFIED)
+		reduced(ret, ISOLATION_DEV,
+			"the host's nodes; null, zero, full, random and terminals open");
+}
+
+void isolation_observe_bare(const struct isolation_scene *scene, struct isolation *ret)
+{
+	look_bare_root(scene, ret);
+	look_bare_places(scene, ret);
+	look_bare_processes(ret);
+	look_bare_net(scene, ret);
+	look_bare_dev(ret);
+	if (ret->state[ISOLATION_LIMITS] == ISOLATION_VERIFIED)
+		reduced(ret, ISOLATION_LIMITS, "nothing bounds processes, or what is written");
+}
+
+/* Without namespaces more can be said of these than that they are the host's. */
+static bool is_told(enum isolation_property p)
+{
+	return p == ISOLATION_PID || p == ISOLATION_NET;
+}
+
 void isolation_compare(const struct cell_spec *spec, const uint64_t *inside,
 		       const uint64_t *outside, struct isolation *isolation)
 {
@@ -246,6 +342,8 @@ void isolation_compare(const struct cell_spec *spec, const uint64_t *inside,
 		enum isolation_property p = namespaces[i].property;
 		if (!(flags & namespaces[i].flag))
 			set(isolation, p, ISOLATION_OFF_ASKED);
+		else if (isolation->state[p] == ISOLATION_REDUCED && spec->isolation && is_told(p))
+			continue; /* by who looked from inside */
 		else if (!inside[i] || inside[i] == outside[i])
 			reduced(isolation, p, "the namespace is the host's");
 		else

@@ -23,6 +23,8 @@ struct isolation_scene {
 void isolation_observe_self(const struct isolation_scene *scene, struct isolation *ret);
 /* The tree around it. Changes the working directory. */
 void isolation_observe_tree(const struct isolation_scene *scene, struct isolation *ret);
+/* The same without namespaces: everything is reduced to what Landlock gives, which is tried. */
+void isolation_observe_bare(const struct isolation_scene *scene, struct isolation *ret);
 /* Compare the inodes seen inside with the caller's own. */
 void isolation_compare(const struct cell_spec *spec, const uint64_t *inside,
 		       const uint64_t *outside, struct isolation *isolation);

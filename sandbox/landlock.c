@@ -1,11 +1,244 @@
 #include "sandbox/landlock.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/filter.h>
 #include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+#include "sandbox/base/text.h"
+#include "sandbox/cell_spec.h"
+
+/* Debian 12 has headers of Linux 6.1, which is Landlock 2. The struct is that of Landlock 6; an older
+ * kernel takes it while what it does not know is 0. */
+struct ruleset_attr {
+	uint64_t handled_access_fs;
+	uint64_t handled_access_net;
+	uint64_t scoped;
+};
+#define FS_TRUNCATE     (UINT64_C(1) << 14)
+#define FS_IOCTL_DEV    (UINT64_C(1) << 15)
+#define NET_BIND_TCP    (UINT64_C(1) << 0)
+#define NET_CONNECT_TCP (UINT64_C(1) << 1)
+#define SCOPE_ABSTRACT  (UINT64_C(1) << 0)
+#define SCOPE_SIGNAL    (UINT64_C(1) << 1)
+#define FS_OF_1         ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1)
+#define FS_READ \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
+#define FS_OF_FILES                                                   \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | \
+	 LANDLOCK_ACCESS_FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
+
+/* What a cell has for itself, and would not be shown of the host. */
+static const char *const not_shown[] = { "/tmp", "/var/tmp", "/run", "/dev" };
+static const char *const nodes[] = { "null",    "zero", "full", "random",
+				     "urandom", "tty",  "ptmx", "pts" };
+static const char *const own[] = { "tmp",      "var-tmp",          "home", "project", "run/lock",
+				   "run/user", "run/fumehood/drop" };
+
+struct rules {
+	const struct cell_spec *spec;
+	int ruleset;
+	uint64_t handled;
+};
 
 int landlock_abi(void)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	return abi < 0 ? 0 : (int)abi;
+}
+
+static uint64_t handled_of(int abi)
+{
+	uint64_t handled = FS_OF_1;
+	if (abi >= 2)
+		handled |= LANDLOCK_ACCESS_FS_REFER;
+	if (abi >= 3)
+		handled |= FS_TRUNCATE;
+	if (abi >= 5)
+		handled |= FS_IOCTL_DEV;
+	return handled;
+}
+
+/* A name that is not there, or leads nowhere, needs no rule. */
+static int allow(const struct rules *r, const char *path, uint64_t access, struct err *e)
+{
+	struct stat st;
+	cleanup_close int fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return errno == EMFILE || errno == ENFILE || errno == ENOMEM
+			       ? err_sys(e, "open %s", path)
+			       : 0;
+	if (fstat(fd, &st) < 0)
+		return err_sys(e, "look at %s", path);
+	struct landlock_path_beneath_attr rule = {
+		.allowed_access =
+			access & r->handled & (S_ISDIR(st.st_mode) ? ~UINT64_C(0) : FS_OF_FILES),
+		.parent_fd = fd,
+	};
+	if (syscall(SYS_landlock_add_rule, r->ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
+		return err_sys(e, "allow %s", path);
+	return 0;
+}
+
+/* ---- reading ---- */
+
+static bool is_socket(const char *path)
+{
+	struct stat st;
+	return lstat(path, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+/* Of a path to what is hidden: it lies elsewhere; in the path; the path is it, or lies in it. */
+enum relation { APART, ABOVE, AT };
+
+static enum relation relate(const char *path, const char *secret)
+{
+	if (path_below(path, secret))
+		return AT;
+	return path_below(secret, path) ? ABOVE : APART;
+}
+
+/* whole: of the host's tree; else of something that is shown, in which only secrets are hidden. */
+static enum relation relate_all(const struct cell_spec *spec, const char *path, bool whole)
+{
+	enum relation found = APART;
+	for (size_t i = 0; i < spec->hidden_len && found != AT; i++) {
+		enum relation r = relate(path, spec->hidden[i]);
+		/* To connect to one is no access to a file for Landlock. */
+		if (r != APART && !is_socket(spec->hidden[i]))
+			found = r;
+	}
+	for (size_t i = 0; whole && i < countof(not_shown) && found != AT; i++) {
+		enum relation r = relate(path, not_shown[i]);
+		found = r != APART ? r : found;
+	}
+	if (whole && spec->home && found != AT) {
+		enum relation r = relate(path, spec->home);
+		found = r != APART ? r : found;
+	}
+	return found;
+}
+
+static void closedir_at(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+static int allow_reading(const struct rules *r, const char *path, bool whole, struct err *e);
+
+/* Each name in it for itself: rules add up, and take nothing away. Its list is not to be had then. */
+static int allow_parts(const struct rules *r, const char *path, bool whole, struct err *e)
+{
+	cleanup(closedir_at) DIR *dir = opendir(path);
+	const struct dirent *entry;
+	while (dir && (entry = readdir(dir))) {
+		char name[PATH_MAX];
+		if (text_eq(entry->d_name, ".") || text_eq(entry->d_name, "..") ||
+		    entry->d_type == DT_LNK ||
+		    snprintf(name, sizeof(name), "%s/%s", text_eq(path, "/") ? "" : path,
+			     entry->d_name) >= PATH_MAX)
+			continue;
+		int done = allow_reading(r, name, whole, e);
+		if (done < 0)
+			return done;
+	}
+	return 0;
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): as deep as a path is
+static int allow_reading(const struct rules *r, const char *path, bool whole, struct err *e)
+{
+	switch (relate_all(r->spec, path, whole)) {
+	case AT:
+		return 0;
+	case ABOVE:
+		return allow_parts(r, path, whole, e);
+	case APART:
+		break;
+	}
+	return allow(r, path, FS_READ, e);
+}
+
+static int allow_host(const struct rules *r, struct err *e)
+{
+	const struct cell_spec *spec = r->spec;
+	int done = allow_reading(r, "/", true, e);
+	for (size_t i = 0; i < spec->binds_len && !done; i++)
+		done = allow_reading(r, spec->binds[i].source, false, e);
+	if (!done)
+		done = allow_reading(r, spec->project, false, e);
+	if (!done && spec->git_dir)
+		done = allow_reading(r, spec->git_dir, false, e);
+	for (size_t i = 0; i < countof(nodes) && !done; i++) {
+		char path[32];
+		snprintf(path, sizeof(path), "/dev/%s", nodes[i]);
+		done = allow(r, path,
+			     FS_READ | LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV, e);
+	}
+	return done;
+}
+
+static int allow_own(const struct rules *r, struct err *e)
+{
+	int done = allow(r, r->spec->top, FS_READ, e);
+	for (size_t i = 0; i < countof(own) && !done; i++) {
+		char path[PATH_MAX];
+		snprintf(path, sizeof(path), "%s/%s", r->spec->top, own[i]);
+		done = allow(r, path, r->handled, e);
+	}
+	return done;
+}
+
+int landlock_restrict(const struct cell_spec *spec, struct err *e)
+{
+	int abi = landlock_abi();
+	struct ruleset_attr attr = { .handled_access_fs = handled_of(abi) };
+	if (abi >= 4 && spec->network == CELL_NETWORK_NONE)
+		attr.handled_access_net = NET_BIND_TCP | NET_CONNECT_TCP;
+	if (abi >= 6)
+		attr.scoped = SCOPE_ABSTRACT | SCOPE_SIGNAL;
+	cleanup_close int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
+	if (ruleset < 0)
+		return err_sys(e, "make Landlock rules");
+	const struct rules rules = { spec, ruleset, attr.handled_access_fs };
+	int r = allow_own(&rules, e);
+	if (!r)
+		r = allow_host(&rules, e);
+	if (!r && syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
+		r = err_sys(e, "apply Landlock rules");
+	return r;
+}
+
+/* ---- the network ---- */
+
+int landlock_close_network(struct err *e)
+{
+	/* Calls of other architectures are killed by the cell's filter. */
+	static const struct sock_filter rows[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = { countof(rows), (struct sock_filter *)rows };
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
+		return err_sys(e, "close the network");
+	return 0;
 }

@@ -1,5 +1,21 @@
 #pragma once
 /*
- * landlock: which Landlock the kernel has. 0: none that can be used here.
+ * landlock: what can be taken from a process without namespaces.
+ *
+ * Files: the cell's own folder can be written, the host's read but for what is
+ * private in a cell (homes, /tmp, /run, devices …), unless it is visible there.
+ * Processes outside can be neither traced nor, from Landlock 6 on, signalled.
+ * Internet sockets: none at all, since Landlock knows ports and no addresses.
  */
+#include <stdbool.h>
+
+struct cell_spec;
+struct err;
+
+/* Which Landlock the kernel has. 0: none that can be used here. */
 int landlock_abi(void);
+
+/* Restrict the calling thread and what comes from it, for good. no_new_privs must be set. */
+int landlock_restrict(const struct cell_spec *spec, struct err *e);
+/* Refuse sockets of every family but unix and netlink, in the same way. */
+int landlock_close_network(struct err *e);

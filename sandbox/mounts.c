@@ -223,7 +223,9 @@ static int prepare_overlay(const struct layout_place *place, const struct mounts
 		*ret_base = take_fd(&base);
 	/* Some filesystems can be no lower layer. The project must; what else there is stays
 	 * read-only then. */
-	return r == -EINVAL && !place->project ? 0 : r;
+	if (r == -EINVAL && !place->project)
+		return 0;
+	return r < 0 ? cause_explain(CAUSE_AT_OVERLAY, place->path, e) : 0;
 }
 
 static int prepare_copy(const struct layout_place *place, const struct mounts *m, struct err *e)

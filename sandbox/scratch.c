@@ -168,6 +168,8 @@ static int make_empty(const struct cell_spec *spec, int scratch, struct err *e)
 int scratch_lay_out(const struct cell_spec *spec, int scratch, struct err *e)
 {
 	int r = make_folders(spec, scratch, e);
+	if (r < 0 || spec->isolation == CELL_ISOLATION_LANDLOCK)
+		return r;
 	if (!r)
 		r = devices_fill(scratch, e);
 	if (!r)

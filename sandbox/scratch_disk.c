@@ -123,7 +123,7 @@ static int make(const struct cell_spec *spec, const char *parent, const char *te
 	int r = open_own(parent, &dir, &why);
 	if (r == -ENOENT)
 		return 1;
-	if (!r)
+	if (!r && spec->isolation == CELL_ISOLATION_FULL)
 		r = check_file_system(spec, dir, &why);
 	if (r < 0) {
 		if (made)

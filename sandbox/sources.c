@@ -38,6 +38,10 @@ static int open_sockets(void)
 
 void sources_open(const struct cell_spec *spec, int ret[CELL_SOURCE_N])
 {
+	for (size_t i = 0; i < CELL_SOURCE_N; i++)
+		ret[i] = -1;
+	if (spec->isolation == CELL_ISOLATION_LANDLOCK)
+		return;
 	ret[CELL_SOURCE_SHM] = open("/proc/sysvipc/shm", O_RDONLY | O_CLOEXEC);
 	ret[CELL_SOURCE_SEM] = open("/proc/sysvipc/sem", O_RDONLY | O_CLOEXEC);
 	ret[CELL_SOURCE_MSG] = open("/proc/sysvipc/msg", O_RDONLY | O_CLOEXEC);

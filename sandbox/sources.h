@@ -10,6 +10,6 @@ struct cell_spec;
 
 /* Mount the POSIX message queues at /dev/mqueue. A kernel without them is no failure. */
 int sources_mount_queues(struct err *e);
-/* -1 in ret[] for what this kernel does not have. The sockets of a cell in the host's network are
- * the host's, and are not opened. */
+/* -1 in ret[] for what this kernel does not have. What is the host's is not opened: the sockets of a
+ * cell in its network, and all of it without namespaces. */
 void sources_open(const struct cell_spec *spec, int ret[CELL_SOURCE_N]);

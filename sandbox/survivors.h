@@ -2,7 +2,12 @@
 /*
  * survivors: who is alive in a cell beside its warden.
  */
+#include <sys/types.h>
+
 struct cell_event;
 
-/* Fills survivors and survivors_len from the cell's /proc, an open folder. Zombies do not count. */
-void survivors_list(int proc, struct cell_event *ret);
+/* Fills survivors and survivors_len from an open /proc. Zombies do not count. top: whoever comes from
+ * that process; 0: all but process 1, as it is in a pid namespace of its own. */
+void survivors_list(int proc, pid_t top, struct cell_event *ret);
+/* Signal all that come from top. */
+void survivors_signal(int proc, pid_t top, int signal);

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sandbox/bare.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fault.h"
@@ -60,6 +61,19 @@ struct warden {
 	int64_t settled_at_ms;
 	struct cell_event event;
 };
+
+static bool is_bare(const struct warden *w)
+{
+	return w->spec->isolation == CELL_ISOLATION_LANDLOCK;
+}
+
+/* The kernel ends everybody else in a pid namespace with us; where there is none, we do. */
+static _Noreturn void leave(const struct warden *w, int code)
+{
+	if (is_bare(w))
+		bare_end(w->spec, w->mounts.proc);
+	_exit(code);
+}
 
 static int64_t now_ms(void)
 {
@@ -108,15 +122,16 @@ static int wait_runner(const struct warden *w, enum sync_kind kind, struct err *
 	struct sync_record record;
 	int r = sync_recv(w->control, &record, NULL, 0, NULL, e);
 	if (r == 0 || (r > 0 && record.kind != kind))
-		_exit(1);
+		leave(w, 1);
 	return r < 0 ? r : 0;
 }
 
 static int stand_alone(struct warden *w, struct err *e)
 {
 	/* It goes by the thread that forked us, and the runner has one. Nothing clears it, since we
-	 * change no id. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	 * change no id. Without a pid namespace there is something to do first: leave(). */
+	if (!is_bare(w))
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "warden");
 	int r = keep_own_descriptors(w, e);
 	if (r < 0)
@@ -144,9 +159,9 @@ static int stand_alone(struct warden *w, struct err *e)
 
 /* The warden mounts for forks and maps their ids later; of the rest it needs nothing. It never
  * executes, so that the bounding set, which costs a call for each capability, is no matter. */
-static int confine(struct err *e)
+static int confine(const struct warden *w, struct err *e)
 {
-	uint32_t keep = 1U << CAP_SYS_ADMIN | 1U << CAP_SETUID | 1U << CAP_SETGID;
+	uint32_t keep = is_bare(w) ? 0 : 1U << CAP_SYS_ADMIN | 1U << CAP_SETUID | 1U << CAP_SETGID;
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {
 		{ .effective = keep, .permitted = keep },
@@ -219,26 +234,32 @@ static int build(struct warden *w, struct err *e)
 	if (!r)
 		r = mounts_cover(w->spec, w->disk, w->layout, &w->mounts, e);
 	if (!r)
-		r = net_listen(&w->listener, e);
+		r = net_listen(CELL_SOCKET, &w->listener, e);
 	return r < 0 ? r : mounts_seal(w->spec, &w->mounts, e);
+}
+
+static int build_bare(struct warden *w, struct err *e)
+{
+	int r = bare_build(w->spec, w->layout, &w->mounts, &w->listener, e);
+	return r < 0 ? r : start_command(w, e);
 }
 
 /* What need not be done when the command looks around. */
 static int settle_down(struct warden *w, struct sync_record *record, struct err *e)
 {
-	int r = mounts_leave(&w->mounts, e);
+	int r = is_bare(w) ? 0 : mounts_leave(&w->mounts, e);
 	if (!r)
 		r = open_namespace("/proc/self/ns/mnt", &w->mount_ns, e);
 	if (!r)
 		r = open_namespace("/proc/self/ns/user", &w->userns, e);
 	if (!r)
-		r = confine(e);
+		r = confine(w, e);
 	if (r < 0)
 		return r;
 	if (w->spec->no_watch)
 		snprintf(record->ready.why_no_fanotify, sizeof(record->ready.why_no_fanotify),
 			 "not asked for");
-	else if (w->spec->scratch_dir)
+	else if (is_bare(w) || w->spec->scratch_dir)
 		snprintf(record->ready.why_no_fanotify, sizeof(record->ready.why_no_fanotify),
 			 "the scratch is on a disk, which the kernel lets nobody watch whole");
 	else
@@ -277,7 +298,7 @@ static int report_ready(struct warden *w, struct sync_record *record, struct err
 
 static int make_ready(struct warden *w, struct err *e)
 {
-	int r = build(w, e);
+	int r = is_bare(w) ? build_bare(w, e) : build(w, e);
 	if (r < 0)
 		return r;
 	struct sync_record record = { .kind = SYNC_MADE, .made = w->mounts.made };
@@ -323,7 +344,7 @@ static void settle(struct warden *w)
 		return;
 	/* Whoever lives is a child of ours, or of one who is. */
 	if (waitid(P_ALL, 0, &(siginfo_t){ 0 }, WEXITED | WNOHANG | WNOWAIT) == 0)
-		survivors_list(w->mounts.proc, &w->event);
+		survivors_list(w->mounts.proc, is_bare(w) ? getpid() : 0, &w->event);
 	else
 		w->event.survivors_len = 0;
 	if (w->event.survivors_len && now_ms() < w->settled_at_ms)
@@ -337,7 +358,10 @@ static void settle(struct warden *w)
 
 static void kill_survivors(struct warden *w)
 {
-	kill(-1, SIGKILL); /* all but us */
+	if (is_bare(w))
+		survivors_signal(w->mounts.proc, getpid(), SIGKILL);
+	else
+		kill(-1, SIGKILL); /* all but us */
 	w->phase = PHASE_SETTLING;
 	w->settled_at_ms = now_ms() + KILL_MS;
 	settle(w);
@@ -380,7 +404,7 @@ static void obey(struct warden *w)
 {
 	struct sync_record record;
 	if (sync_recv(w->control, &record, NULL, 0, NULL, NULL) <= 0)
-		_exit(0); /* the runner is gone; the kernel ends everybody else here with us */
+		leave(w, 0); /* the runner is gone */
 	switch ((enum sync_kind)record.kind) {
 	case SYNC_GO:
 		go(w);
@@ -402,7 +426,7 @@ static void obey(struct warden *w)
 		signal_command(w, record.signal);
 		return;
 	case SYNC_RELEASE:
-		_exit(0);
+		leave(w, 0);
 	case SYNC_MAPPED:
 	case SYNC_PLANNED:
 	case SYNC_LAID_OUT:
@@ -415,7 +439,7 @@ static void obey(struct warden *w)
 	case SYNC_ERR:
 		break;
 	}
-	_exit(1); /* not for us: better no cell than a confused one */
+	leave(w, 1); /* not for us: better no cell than a confused one */
 }
 
 static void keep_time(struct warden *w)
@@ -485,7 +509,7 @@ _Noreturn void warden_main(const struct warden_setup *setup)
 	struct sync_record failed = { .kind = SYNC_ERR };
 	if (stand_alone(&w, &failed.err) < 0 || make_ready(&w, &failed.err) < 0) {
 		sync_send(w.control, &failed, NULL, 0, NULL);
-		_exit(1);
+		leave(&w, 1);
 	}
 	fault_point("warden-ready");
 	serve(&w);

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "probe/sensors/file_state.h"
-#include "probe/sensors/file_undo.h"
 #include "probe/sensors/sensors.h"
 #include "probe/sensors/writers.h"
 #include "probe/tracker/tracker.h"
@@ -314,7 +313,7 @@ static int gather_writers(struct files *f, struct err *e)
 	bool anew = f->events || f->scan;
 	if (f->v->proc < 0 || (!anew && !f->mapped && !f->held_len))
 		return 0;
-	int r = writers_list(&f->writers, f->v->proc, e);
+	int r = writers_list(&f->writers, f->v->proc, f->v->warden, e);
 	if (r)
 		return r;
 	/* A scan sees all times, and needs no descriptors. */
@@ -720,5 +719,4 @@ const struct sensor sensor_files = {
 	.open = files_open,
 	.close = files_close,
 	.look = files_look,
-	.undo = file_undo,
 };

@@ -64,7 +64,8 @@ static int processes_open(const struct vantage *v, void **ret, struct err *e)
 	if (!t)
 		return err_sys(e, "follow processes");
 	t->kind = &kind;
-	t->excluded[0] = 1; /* the warden */
+	t->excluded[0] = v->warden ? v->warden : 1;
+	t->ancestor = v->warden;
 	/* A descriptor of its own, because the place in the list belongs to it. */
 	t->dir = openat(v->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (t->dir < 0) {

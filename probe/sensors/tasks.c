@@ -93,6 +93,24 @@ static bool is_gone(int r)
 	return r == -ENOENT || r == -ESRCH;
 }
 
+bool task_comes_from(int proc, int number, int ancestor)
+{
+	struct task_stat stat = { .ppid = number };
+	while (stat.ppid > 1 && stat.ppid != ancestor)
+		if (read_stat(proc, stat.ppid, &stat))
+			return false;
+	return stat.ppid == ancestor;
+}
+
+/* The warden is process 1 for all who are told of it. */
+static int read_task(const struct tasks *t, int number, struct task_stat *ret)
+{
+	int r = read_stat(t->dir, number, ret);
+	if (!r && t->ancestor && ret->ppid == t->ancestor)
+		ret->ppid = 1;
+	return r;
+}
+
 /* What counts as not there: an exiting thread, and a zombie that process 1 is about to reap. */
 static bool is_leaving(const struct tasks_kind *kind, const struct task_stat *stat)
 {
@@ -118,10 +136,10 @@ static void wait_a_step(int steps_left)
 
 static int read_settled(struct look *look, int number, struct task_stat *ret)
 {
-	int r = read_stat(look->tasks->dir, number, ret);
+	int r = read_task(look->tasks, number, ret);
 	for (; !r && look->steps > 0 && is_on_its_way(ret); look->steps--) {
 		wait_a_step(look->steps);
-		r = read_stat(look->tasks->dir, number, ret);
+		r = read_task(look->tasks, number, ret);
 	}
 	return r;
 }
@@ -148,7 +166,8 @@ static int came(void *with, int number, void **ret)
 {
 	struct look *look = with;
 	struct task_stat stat = { 0 };
-	if (is_excluded(look->tasks, number))
+	const struct tasks *t = look->tasks;
+	if (is_excluded(t, number) || (t->ancestor && !task_comes_from(t->dir, number, t->ancestor)))
 		return 0;
 	int r = read_settled(look, number, &stat);
 	if (r || is_leaving(look->tasks->kind, &stat))
@@ -187,7 +206,7 @@ static int again(void *with, int number, void **thing)
 		free(take_ptr(thing));
 		return forgotten;
 	}
-	int r = read_stat(look->tasks->dir, number, &stat);
+	int r = read_task(look->tasks, number, &stat);
 	if (r)
 		return is_gone(r) ? 0 : r; /* the next list will be without it */
 	if (stat.start == task->start)

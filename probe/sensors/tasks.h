@@ -39,7 +39,11 @@ struct tasks {
 	int dir; /* the folder of numbers; -1 */
 	struct roll roll;
 	int excluded[2];
+	int ancestor; /* only what comes from it counts; it is told as process 1. 0: all count */
 };
+
+/* Does a process come from that one? False, too, when it is gone. */
+bool task_comes_from(int proc, int number, int ancestor);
 
 /* 0, or a negative errno. The list must have been made by roll_list(&t->roll, t->dir). */
 int tasks_tell(struct tasks *t, bool full, struct sink *sink);

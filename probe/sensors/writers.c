@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "probe/sensors/tasks.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 
@@ -56,14 +57,21 @@ static int open_of(int proc, int process, const char *name, int flags, int *ret,
 	return err_sys(e, "open %s of a process", name);
 }
 
-int writers_list(struct writers *w, int proc, struct err *e)
+int writers_list(struct writers *w, int proc, int warden, struct err *e)
 {
 	struct roll *all = &w->processes;
 	int r = roll_list(all, proc);
 	if (r)
 		return err_set(e, -r, "list the processes of the cell");
-	if (all->names_len && all->names[0] == WARDEN)
-		memmove(all->names, all->names + 1, --all->names_len * sizeof(all->names[0]));
+	size_t kept = 0;
+	for (size_t i = 0; i < all->names_len; i++) {
+		int number = all->names[i];
+		bool counts = warden ? number != warden && task_comes_from(proc, number, warden)
+				     : number != WARDEN;
+		if (counts)
+			all->names[kept++] = number;
+	}
+	all->names_len = kept;
 	return 0;
 }
 

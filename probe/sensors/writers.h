@@ -28,8 +28,8 @@ struct writers_tell {
 	void *with;
 };
 
-/* List the processes below proc, which the other calls then ask. */
-int writers_list(struct writers *w, int proc, struct err *e);
+/* List the processes below proc, which the other calls then ask. warden: as in struct vantage. */
+int writers_list(struct writers *w, int proc, int warden, struct err *e);
 /* Have they more, or fewer, descriptors than when this was last asked? As quick as looking at each
  * is slow; one that took the place of another is not noticed. */
 bool writers_moved(struct writers *w, int proc);

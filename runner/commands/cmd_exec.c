@@ -11,7 +11,6 @@
 
 #include "runner/command.h"
 #include "runner/drive/changes.h"
-#include "runner/drive/layer.h"
 #include "runner/drive/prepare.h"
 #include "runner/drive/signals.h"
 #include "runner/drive/solo.h"
@@ -26,7 +25,6 @@
 struct exec {
 	const struct config *config;
 	struct prepared prepared;
-	struct layer layer;
 	int report; /* of --report; -1: stderr */
 	struct cell cell;
 	struct changes_base *base; /* NULL: nobody wants to know */
@@ -42,23 +40,27 @@ static void exec_done(struct exec *x)
 	cell_done(&x->cell);
 	fd_close_at(&x->report);
 	prepared_done(&x->prepared);
-	layer_done(&x->layer);
 }
 
 /* A command that asked for a cell shall not run in less. */
 static int refuse_reduced(const struct exec *x, struct err *e)
 {
 	const struct isolation *isolation = &x->cell.isolation;
+	char names[256] = "";
+	size_t len = 0;
 	for (int i = 0; i < ISOLATION_N; i++) {
 		const char *name = isolation_names[i];
 		if (isolation->state[i] != ISOLATION_REDUCED ||
 		    strv_has(&x->config->accept_reduced, name))
 			continue;
-		err_set(e, ENOTSUP, "the isolation is reduced, and the command was not run: %s: %s",
-			name, isolation->why[i]);
-		return err_hint(e, "to run it all the same: --accept-reduced %s", name);
+		if (!len)
+			err_set(e, ENOTSUP,
+				"the isolation is reduced, and the command was not run: %s: %s",
+				name, isolation->why[i]);
+		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s", len ? "," : "",
+					name);
 	}
-	return 0;
+	return len ? err_hint(e, "to run it all the same: --accept-reduced %s", names) : 0;
 }
 
 /* ---- its end ---- */
@@ -83,7 +85,7 @@ static int explain_exec(const struct exec *x, struct err *e)
  * the kernel needs no witness. */
 static int let_go(struct exec *x, struct err *e)
 {
-	if (x->end.survivors_len || x->cell.disk.parent || x->cell.forwarder)
+	if (x->end.survivors_len || x->cell.disk.parent || x->cell.forwarder || x->cell.bare)
 		return 0; /* exec_done() waits */
 	cell_view_done(&x->cell.view);
 	int r = cell_release(&x->cell, e);
@@ -217,11 +219,8 @@ static int exec_command(struct exec *x, struct err *e)
 	}
 	int r = open_report(x, e);
 	r = r ? r : prepare(c, NULL, (const char *const *)environ, &x->prepared, e);
-	r = r ? r
-	      : layer_ready(c, (const char *const *)environ, c->quiet ? NULL : stderr, &x->layer, e);
 	if (r)
 		return r;
-	x->prepared.spec.layer = x->layer.path;
 	x->prepared.spec.stdin_fd = STDIN_FILENO;
 	x->prepared.spec.stdout_fd = STDOUT_FILENO;
 	x->prepared.spec.stderr_fd = STDERR_FILENO;
@@ -238,7 +237,6 @@ static int run(int argc, const char *const *argv, struct err *e)
 	cleanup(config_done) struct config c = CONFIG_NULL;
 	cleanup(exec_done) struct exec x = { .config = &c,
 					     .prepared = PREPARED_NULL,
-					     .layer = LAYER_NULL,
 					     .report = -1,
 					     .cell = CELL_NULL,
 					     .changes = CHANGES_NULL };

@@ -54,7 +54,7 @@ static int close_others(const struct cell *cell, int channel, struct err *e)
  * there, and nothing of the host that could not be read before. */
 static int join(const struct cell *cell, pid_t runner, struct err *e)
 {
-	if (setns(cell->view.userns, CLONE_NEWUSER))
+	if (!cell->bare && setns(cell->view.userns, CLONE_NEWUSER))
 		return err_sys(e, "join the cell's user namespace");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return err_sys(e, "give up new privileges");
@@ -82,6 +82,7 @@ void looker_vantage(const struct cell_view *view, struct vantage_place *places, 
 		.root = view->root,
 		.proc = view->proc,
 		.scratch = view->scratch,
+		.warden = view->warden,
 		.fanotify = view->fanotify,
 		.sysvipc = { [VANTAGE_SHM] = view->sources[CELL_SOURCE_SHM],
 			     [VANTAGE_SEM] = view->sources[CELL_SOURCE_SEM],
@@ -123,10 +124,9 @@ static int look_at_suite(const void *with, const struct cell *cell, int channel,
 	}
 	struct session_setup session = { .order = order->name,
 					 .view = order->view,
-					 .project = setup->spec->project,
+					 .project = setup->spec->project_seen,
 					 .vantage = &vantage,
 					 .sensors = sensors,
-					 .restore = setup->restore,
 					 .listener = view->listener,
 					 .channel = channel };
 	return session_run(&session, e);

@@ -20,8 +20,7 @@
 #include "sandbox/secrets.h"
 #include "sandbox/sockets.h"
 
-#define ADAPTER_DIR CELL_RUN_DIR "/adapter"
-#define INODES_MIN  16384
+#define INODES_MIN 16384
 
 /* In place of an adapter where none is to speak. */
 static const char *const no_command[] = { NULL };
@@ -37,6 +36,7 @@ void prepared_done(struct prepared *p)
 	free(p->binds);
 	free(p->files);
 	free(p->forwards);
+	scratch_disk_done(&p->disk);
 	*p = PREPARED_NULL;
 }
 
@@ -64,17 +64,35 @@ __attribute__((format(printf, 2, 3))) static const char *keepf(struct prepared *
 
 /* ---- names of places ---- */
 
-static const char *cache_dir(struct prepared *p, const struct config *c)
+/* Without namespaces nothing can stand in the place of something else. */
+static int name_places(struct prepared *p, const struct config *c, struct err *e)
 {
-	return c->home ? keepf(p, "%s/.cache", c->home) : keepf(p, "/tmp/.cache");
+	struct cell_spec *spec = &p->spec;
+	struct prepared_places *at = &p->places;
+	const char *top = spec->top;
+	const char *below = c->project.cwd + strlen(c->project.path);
+	at->tmp = keepf(p, "%s/tmp", top ? top : "");
+	at->run = keepf(p, "%s/run", top ? top : "");
+	at->own = keepf(p, "%s" CELL_RUN_DIR, top ? top : "");
+	at->home = top ? keepf(p, "%s/home", top) : c->home;
+	at->cache = keepf(p, "%s/.cache", at->home ? at->home : at->tmp);
+	at->project = top ? keepf(p, "%s/project", top) : c->project.path;
+	spec->project_seen = at->project;
+	if (top && at->project)
+		spec->cwd = keepf(p, "%s%s", at->project, below);
+	bool all = at->tmp && at->run && at->own && at->cache && at->project && spec->cwd &&
+		   (at->home || !top);
+	return all ? 0 : no_memory(e);
 }
 
 /* text with ${CACHE}, ${TMP} and ${ADAPTER} filled in; the caller's. NULL: no memory. */
-static char *expand(const char *text, const char *cache)
+static char *expand(const char *text, const struct prepared_places *at)
 {
 	const struct {
-		const char *name, *value;
-	} places[] = { { "${CACHE}", cache }, { "${TMP}", "/tmp" }, { "${ADAPTER}", ADAPTER_DIR } };
+		const char *name, *value, *below;
+	} places[] = { { "${CACHE}", at->cache, "" },
+		       { "${TMP}", at->tmp, "" },
+		       { "${ADAPTER}", at->own, "/adapter" } };
 	cleanup(buf_done) struct buf out = BUF_NULL;
 	int r = buf_reserve(&out, 0);
 	while (*text && !r) {
@@ -82,7 +100,7 @@ static char *expand(const char *text, const char *cache)
 		while (i < countof(places) && !text_starts(text, places[i].name))
 			i++;
 		if (i < countof(places)) {
-			r = buf_puts(&out, places[i].value);
+			r = buf_printf(&out, "%s%s", places[i].value, places[i].below);
 			text += strlen(places[i].name);
 		} else {
 			r = buf_add(&out, text++, 1);
@@ -96,10 +114,9 @@ static char *expand(const char *text, const char *cache)
 #define PREPEND "${PREPEND}"
 
 /* "NAME=VALUE" of an adapter's row. */
-static int read_setting(struct prepared *p, const char *row, const char *cache,
-			struct env_setting *ret)
+static int read_setting(struct prepared *p, const char *row, struct env_setting *ret)
 {
-	const char *name = keep(p, expand(row, cache));
+	const char *name = keep(p, expand(row, &p->places));
 	if (!name)
 		return -ENOMEM;
 	char *value = strchr(name, '=');
@@ -117,23 +134,23 @@ static int make_env(struct prepared *p, const struct config *c, const struct ada
 {
 	struct env_setting settings[32];
 	size_t n = 0;
-	const char *cache = cache_dir(p, c);
-	if (!cache)
+	const char *socket = keepf(p, "%s/socket", p->places.own);
+	if (!socket)
 		return no_memory(e);
 	if (adapter != &nobody)
-		settings[n++] =
-			(struct env_setting){ .name = "FUMEHOOD_SOCKET", .value = CELL_SOCKET };
+		settings[n++] = (struct env_setting){ .name = "FUMEHOOD_SOCKET", .value = socket };
 	for (const char *const *row = adapter->env; row && *row; row++) {
 		if (n == countof(settings))
 			return err_set(e, E2BIG, "adapter %s sets over %zu variables",
 				       adapter->name, countof(settings));
-		if (read_setting(p, *row, cache, &settings[n++]))
+		if (read_setting(p, *row, &settings[n++]))
 			return no_memory(e);
 	}
 	struct env_ask ask = {
 		.uid = p->spec.uid,
 		.user = p->spec.user,
-		.home = p->spec.home,
+		.home = p->places.home,
+		.top = p->spec.top,
 		.path = p->visible.path,
 		.caller = caller,
 		.tools = (const char *const *)p->visible.tools.at,
@@ -261,16 +278,16 @@ static int add_zone(struct prepared *p, const char *path, const char *zone)
 	return 0;
 }
 
-static int add_state_dirs(struct prepared *p, const struct config *c, const char *const *dirs,
-			  const char *cache)
+static int add_state_dirs(struct prepared *p, const char *const *dirs)
 {
+	const char *project = p->places.project;
 	for (; dirs && *dirs; dirs++) {
-		cleanup_free char *dir = expand(*dirs, cache);
+		cleanup_free char *dir = expand(*dirs, &p->places);
 		if (!dir)
 			return -ENOMEM;
-		const char *path = text_eq(dir, ".")      ? keepf(p, "%s", c->project.path)
+		const char *path = text_eq(dir, ".")      ? project
 				   : strchr("/*", dir[0]) ? keepf(p, "%s", dir)
-							  : keepf(p, "%s/%s", c->project.path, dir);
+							  : keepf(p, "%s/%s", project, dir);
 		if (add_zone(p, path, "state"))
 			return -ENOMEM;
 	}
@@ -280,19 +297,18 @@ static int add_state_dirs(struct prepared *p, const struct config *c, const char
 static int make_zones(struct prepared *p, const struct config *c, const struct adapter *adapter,
 		      struct err *e)
 {
-	static const struct vantage_zone fixed[] = {
-		{ "/tmp", "tmp" }, { "/var/tmp", "tmp" }, { "/run", "tmp" }, { "/dev/shm", "shm" }
-	};
-	int r = 0;
-	for (size_t i = 0; i < countof(fixed) && !r; i++)
-		r = add_zone(p, fixed[i].path, fixed[i].zone);
-	const char *cache = cache_dir(p, c);
-	r = r ? r : add_zone(p, cache, "cache");
-	if (!r && c->home)
-		r = add_zone(p, c->home, "home");
-	r = r ? r : add_zone(p, c->project.path, "source");
-	r = r ? r : add_state_dirs(p, c, adapter->state_dirs, cache);
-	r = r ? r : add_state_dirs(p, c, (const char *const *)c->state_dirs.at, cache);
+	const struct prepared_places *at = &p->places;
+	const char *top = p->spec.top;
+	int r = add_zone(p, at->tmp, "tmp");
+	r = r ? r : add_zone(p, top ? keepf(p, "%s/var-tmp", top) : "/var/tmp", "tmp");
+	r = r ? r : add_zone(p, at->run, "tmp");
+	r = r ? r : add_zone(p, "/dev/shm", "shm");
+	r = r ? r : add_zone(p, at->cache, "cache");
+	if (!r && at->home)
+		r = add_zone(p, at->home, "home");
+	r = r ? r : add_zone(p, at->project, "source");
+	r = r ? r : add_state_dirs(p, adapter->state_dirs);
+	r = r ? r : add_state_dirs(p, (const char *const *)c->state_dirs.at);
 	return r ? no_memory(e) : 0;
 }
 
@@ -338,6 +354,39 @@ static int find_scratch(struct prepared *p, const struct config *c, struct err *
 	return p->spec.scratch_dir ? 0 : no_memory(e);
 }
 
+static int refuse_with_landlock(const char *option, struct err *e)
+{
+	err_set(e, EINVAL, "--isolation landlock: %s needs namespaces", option);
+	err_hint(e, "leave one of them out");
+	return err_status(e, STATUS_USAGE);
+}
+
+/* A folder of the host is the scratch, and the private places have names below it. */
+static int make_top(struct prepared *p, const struct config *c, struct err *e)
+{
+	if (c->isolation != CELL_ISOLATION_LANDLOCK)
+		return 0;
+	if (c->scratch_bytes)
+		return refuse_with_landlock("--scratch-size", e);
+	if (c->forwards.len)
+		return refuse_with_landlock("--forward", e);
+	if (c->tracker == CONFIG_TRACKER_FANOTIFY)
+		return refuse_with_landlock("--tracker fanotify", e);
+	if (c->allow_nested)
+		return refuse_with_landlock("--allow-nested", e);
+	const char *asked = getenv("TMPDIR");
+	char *real = p->spec.scratch_dir ? NULL : realpath(asked ? asked : "/tmp", NULL);
+	if (real)
+		p->spec.scratch_dir = keep(p, real);
+	if (!p->spec.scratch_dir) {
+		err_sys(e, "find a folder for temporary files: %s", asked ? asked : "/tmp");
+		return err_status(e, STATUS_USAGE);
+	}
+	int r = scratch_disk_new(&p->spec, &p->disk, e);
+	p->spec.top = p->disk.path;
+	return r;
+}
+
 /* ---- the spec ---- */
 
 static uint64_t half_of_memory(void)
@@ -363,6 +412,7 @@ static int make_spec(struct prepared *p, const struct config *c, const struct ad
 		.cwd = c->project.cwd,
 		.argv = c->command[0] ? c->command : adapter->command,
 		.network = (enum cell_network)c->network,
+		.isolation = (enum cell_isolation)c->isolation,
 		.project_copy = c->project_mode == CONFIG_PROJECT_COPY,
 		.scratch_bytes = bytes,
 		.scratch_inodes = bytes / 4096 < INODES_MIN ? INODES_MIN : bytes / 4096,
@@ -392,6 +442,8 @@ int prepare(const struct config *c, const struct adapter *adapter, const char *c
 	r = r ? r : make_binds(&p, e);
 	r = r ? r : make_forwards(&p, c, e);
 	r = r ? r : find_scratch(&p, c, e);
+	r = r ? r : make_top(&p, c, e);
+	r = r ? r : name_places(&p, c, e);
 	r = r ? r : make_files(&p, adapter, e);
 	r = r ? r : make_env(&p, c, adapter, caller, e);
 	r = r ? r : note_missing(&p, c, caller, e);

@@ -1,13 +1,15 @@
 #pragma once
 /*
  * prepare: from config and adapter to all that a cell is made of. Decides;
- * starts nothing.
+ * starts nothing, and makes nothing but the folder of a cell without namespaces,
+ * whose name is part of what the command is told.
  *
  * Owns what the spec borrows.
  */
 #include "probe/vantage.h"
 #include "runner/config.h"
 #include "sandbox/cell_spec.h"
+#include "sandbox/scratch_disk.h"
 #include "sandbox/visible.h"
 
 struct adapter;
@@ -15,8 +17,16 @@ struct err;
 
 #define PREPARE_PID_MAX 4096 /* processes and threads of the suite at once */
 
+/* What the command knows its places as. */
+struct prepared_places {
+	const char *tmp, *run, *cache, *project;
+	const char *home; /* NULL: there is none */
+	const char *own;  /* CELL_RUN_DIR */
+};
+
 struct prepared {
 	struct cell_spec spec; /* without stdin, stdout and stderr */
+	struct prepared_places places;
 	struct vantage_zone *zones;
 	size_t zones_len;
 	struct strv notes; /* what was asked for and could not be done */
@@ -28,8 +38,9 @@ struct prepared {
 	struct cell_bind *binds;
 	struct cell_file *files;
 	uint16_t *forwards;
+	struct scratch_disk disk; /* what spec.top names */
 };
-#define PREPARED_NULL ((struct prepared){ 0 })
+#define PREPARED_NULL ((struct prepared){ .disk = SCRATCH_DISK_NULL })
 
 /* Borrows from c and adapter, which must outlive *ret. `caller`: environ. An adapter of NULL: nobody
  * speaks, and nobody looks before the command has ended. */

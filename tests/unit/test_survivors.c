@@ -62,7 +62,7 @@ int main(void)
 		wanted += cases[i].comm != NULL;
 	}
 	struct cell_event event = { 0 };
-	survivors_list(proc, &event);
+	survivors_list(proc, 0, &event);
 	tap_ok(event.survivors_len == wanted, "%u alive", event.survivors_len);
 	for (size_t i = 0; i < countof(cases); i++)
 		tap_ok(text_eq(find(&event, cases[i].pid),
@@ -74,9 +74,9 @@ int main(void)
 		snprintf(pid, sizeof(pid), "%d", 1000 + i);
 		put(proc, pid, "1 (many) S 1");
 	}
-	survivors_list(proc, &event);
+	survivors_list(proc, 0, &event);
 	tap_ok(event.survivors_len == wanted + CELL_SURVIVORS_MAX, "more than are told, all counted");
-	survivors_list(-1, &event);
+	survivors_list(-1, 0, &event);
 	tap_ok(event.survivors_len == 0, "no /proc, nobody");
 	char command[64];
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
