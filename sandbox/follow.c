@@ -47,11 +47,16 @@ static bool step_down(struct walk *w)
 static int enter(struct walk *w, struct follow *f, struct strv *links)
 {
 	char text[PATH_MAX];
-	if (map_get(&f->plain, w->real))
-		return 0;
+	static char plain;
+	static char missing;
+	const void *known = map_get(&f->known, w->real);
+	if (known)
+		return known == &missing;
 	ssize_t len = readlinkat(f->root, w->real + 1, text, sizeof(text) - 1);
 	if (len < 0 && errno == EINVAL)
-		return *w->rest ? map_put(&f->plain, w->real, f) : 0;
+		return *w->rest ? map_put(&f->known, w->real, &plain) : 0;
+	if (len < 0 && errno == ENOENT && *w->rest)
+		return map_put(&f->known, w->real, &missing) < 0 ? -ENOMEM : 1;
 	if (len < 0)
 		return errno == EIO || errno == ENOMEM ? -errno : 1;
 	text[len] = '\0';
@@ -75,7 +80,9 @@ static size_t next_name(struct walk *w)
 
 int follow(struct follow *f, const char *path, char ret[PATH_MAX], struct strv *links)
 {
-	struct walk w = { .links_n = 0 };
+	struct walk w; /* two paths, that need not be cleared a thousand times */
+	w.links_n = 0;
+	w.real[0] = w.rest[0] = '\0';
 	if (!push(&w, path))
 		return 1;
 	for (size_t len = next_name(&w); len > 0; len = next_name(&w)) {
@@ -100,5 +107,5 @@ int follow(struct follow *f, const char *path, char ret[PATH_MAX], struct strv *
 
 void follow_done(struct follow *f)
 {
-	map_done(&f->plain);
+	map_done(&f->known);
 }

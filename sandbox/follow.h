@@ -4,7 +4,7 @@
  *
  * Looks below a directory descriptor that stands for `/`: links to absolute
  * paths stay below it, so a test can give it a folder. Remembers which folders are
- * no links: a PATH leads through the same few a thousand times.
+ * no links and which are missing: a PATH leads through the same few a thousand times.
  */
 #include <limits.h>
 
@@ -15,7 +15,7 @@
 
 struct follow {
 	int root;
-	struct map plain; /* folders that were seen to be no links */
+	struct map known; /* folders that were seen to be no links, or not to be there */
 };
 
 /* path is absolute. 0: *ret is the path without a link in it, and the links are added to `links`,

@@ -42,6 +42,8 @@ static const char *const meeting_places[] = { ".local", ".local/share", ".local/
 					      ".cache" };
 /* What of ~/.local belongs to a tool in ~/.local/bin. */
 static const char *const local_parts[] = { "bin", "lib", "pipx", "share/pipx", "share/uv" };
+/* What a distribution installs leads into no home, and there are thousands of links. */
+static const char *const distribution_dirs[] = { "/usr/bin", "/usr/sbin", "/bin", "/sbin" };
 /* A folder of this name holds what is run; the rest of the tool stands beside it. */
 static const char *const bin_names[] = { "bin", "sbin", "shims", "libexec" };
 
@@ -175,6 +177,9 @@ static int reach(struct finder *f, const char *path, const char *why, char real[
 /* Have the links in a folder followed. */
 static int queue(struct finder *f, const char *dir)
 {
+	for (size_t i = 0; i < countof(distribution_dirs); i++)
+		if (text_eq(dir, distribution_dirs[i]))
+			return 0;
 	return strv_has(&f->dirs, dir) ? 0 : strv_add(&f->dirs, dir);
 }
 
@@ -422,12 +427,30 @@ static int judge_path(struct finder *f, const struct strv *entries)
 	return f->out.path ? 0 : -ENOMEM;
 }
 
-static int add_command(struct finder *f)
+/* Where PATH finds the command; false: nowhere. */
+static bool find_command(const struct finder *f, const struct strv *entries, char ret[PATH_MAX])
 {
+	struct stat st;
+	for (size_t i = 0; i < entries->len; i++)
+		if (entries->at[i][0] == '/' && path_join(ret, entries->at[i], f->ask->command) &&
+		    fstatat(f->ask->root, ret + 1, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			return true;
+	return false;
+}
+
+static int add_command(struct finder *f, const struct strv *entries)
+{
+	char found[PATH_MAX];
 	char real[PATH_MAX];
-	if (!f->ask->command)
+	const char *command = f->ask->command;
+	if (!command)
 		return 0;
-	int r = reach(f, f->ask->command, "the command", real);
+	if (command[0] != '/') {
+		if (!find_command(f, entries, found))
+			return 0;
+		command = found;
+	}
+	int r = reach(f, command, "the command", real);
 	return r == 0 ? add_target(f, real, "the command") : r;
 }
 
@@ -471,11 +494,13 @@ static int find_secrets(struct finder *f)
 	return 0;
 }
 
+/* Those that are seen: below a row, or outside the home, where a link led. */
 static int hide_secrets(struct finder *f)
 {
 	for (size_t i = 0; i < f->secrets.len; i++) {
 		const char *path = f->secrets.at[i];
-		int r = is_private(f, path) && is_shown(f, path) ? strv_add(&f->out.hidden, path) : 0;
+		bool within_project = !is_private(f, path) && path_below(path, f->ask->home);
+		int r = is_shown(f, path) && !within_project ? strv_add(&f->out.hidden, path) : 0;
 		if (r < 0)
 			return r;
 	}
@@ -498,7 +523,7 @@ static int find_all(struct finder *f)
 	if (r == 0)
 		r = add_tools(f);
 	if (r == 0)
-		r = add_command(f);
+		r = add_command(f, &entries);
 	if (r == 0)
 		r = add_venvs(f, f->ask->project, true);
 	for (size_t i = 0; i < f->dirs.len && r == 0; i++) /* grows meanwhile */
@@ -512,7 +537,7 @@ int visible_find(const struct visible_ask *ask, struct visible *ret, struct err 
 {
 	cleanup(finder_done) struct finder f = {
 		.ask = ask,
-		.follow = { .root = ask->root, .plain = MAP_NULL(NULL) },
+		.follow = { .root = ask->root, .known = MAP_NULL(NULL) },
 		.private = { "/tmp", "/var/tmp", "/dev/shm", "/run", ask->home },
 		.private_len = ask->home ? 5 : 4,
 	};

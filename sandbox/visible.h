@@ -6,7 +6,8 @@
  *
  * From the caller's PATH, the variables that say where tools are, the project's
  * virtual environments, the command and the `expose` list, along every link on
- * the way. Never the home itself, and never a name on the secrets list.
+ * the way; but of the distribution's own folders in PATH only those on the way to the
+ * command. Never the home itself, and never a name on the secrets list.
  *
  * Looks below one directory descriptor, changes nothing.
  */
@@ -22,7 +23,7 @@ struct visible_ask {
 	int root;         /* the folder that stands for `/` */
 	const char *home; /* real path; NULL: none */
 	const char *project;
-	const char *command;       /* the command's absolute path; NULL: PATH finds it */
+	const char *command;       /* an absolute path, or a name that PATH finds; NULL: none */
 	const char *const *caller; /* environ */
 	const char *const *expose; /* absolute; NULL: none */
 };

@@ -178,10 +178,12 @@ static int note_missing(struct prepared *p, const struct config *c, const char *
 /* Under another HOME the home of the passwd database stays in sight; its secrets do not. */
 static int hide_other_home(struct prepared *p, struct err *e)
 {
-	const struct passwd *who = getpwuid(p->spec.uid);
-	for (size_t i = 0; who && i < secrets_len; i++) {
+	cleanup_free char *home = p->passwd_home ? realpath(p->passwd_home, NULL) : NULL;
+	if (!home || text_eq(home, p->spec.home))
+		return 0;
+	for (size_t i = 0; i < secrets_len; i++) {
 		char path[PATH_MAX];
-		if (snprintf(path, sizeof(path), "%s/%s", who->pw_dir, secrets[i]) >= PATH_MAX)
+		if (snprintf(path, sizeof(path), "%s/%s", home, secrets[i]) >= PATH_MAX)
 			continue;
 		cleanup_free char *real = realpath(path, NULL);
 		bool elsewhere = real && !(p->spec.home && path_below(real, p->spec.home));
@@ -225,7 +227,7 @@ static int find_visible(struct prepared *p, const struct config *c, const char *
 		.root = root,
 		.home = c->home,
 		.project = c->project.path,
-		.command = absolute,
+		.command = absolute ? absolute : command,
 		.caller = caller,
 		.expose = (const char *const *)c->expose.at,
 	};
@@ -399,7 +401,8 @@ static int make_spec(struct prepared *p, const struct config *c, const struct ad
 {
 	const struct passwd *who = getpwuid(getuid());
 	const char *user = who ? keepf(p, "%s", who->pw_name) : keepf(p, "user%u", getuid());
-	if (!user)
+	p->passwd_home = who ? keepf(p, "%s", who->pw_dir) : NULL;
+	if (!user || (who && !p->passwd_home))
 		return no_memory(e);
 	uint64_t bytes = c->scratch_bytes ? c->scratch_bytes : half_of_memory();
 	p->spec = (struct cell_spec){

@@ -34,6 +34,7 @@ struct prepared {
 	/* what is borrowed above */
 	struct strv env;
 	struct strv texts;
+	const char *passwd_home; /* of the passwd database; NULL: none */
 	struct visible visible;
 	struct cell_bind *binds;
 	struct cell_file *files;

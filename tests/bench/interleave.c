@@ -2,7 +2,7 @@
  * interleave: how long commands take, from posix_spawn to the end of wait, in
  * turns within one run, so that what else the machine does meets all alike.
  *
- *   interleave [-r] [-u UID] ROUNDS NAME COMMAND... [-- NAME COMMAND...]...
+ *   interleave [-r] [-u UID] ROUNDS NAME COMMAND... [--- NAME COMMAND...]...
  *
  * -r: at a realtime priority, so that only what is measured runs meanwhile.
  * Prints {"NAME": {"median": us, "p10": us, "p90": us}, ...}. Between two
@@ -75,7 +75,7 @@ static void print(struct command *command, int rounds, const char *end)
 	       command->us[rounds / 2], command->us[rounds / 10], command->us[rounds * 9 / 10], end);
 }
 
-/* Splits argv at "--"; the count. */
+/* Splits argv at "---"; the count. */
 static size_t read_commands(char **argv, int rounds, struct command *ret)
 {
 	size_t n = 0;
@@ -85,7 +85,7 @@ static size_t read_commands(char **argv, int rounds, struct command *ret)
 		ret[n] = (struct command){ argv[0], argv + 1, calloc((size_t)rounds, sizeof(double)) };
 		if (!ret[n++].us)
 			err(1, "calloc");
-		while (*argv && strcmp(*argv, "--") != 0)
+		while (*argv && strcmp(*argv, "---") != 0)
 			argv++;
 		if (*argv)
 			*argv++ = NULL;
@@ -118,7 +118,7 @@ int main(int argc, char **argv)
 	}
 	int rounds = argc - optind > 2 ? (int)strtol(argv[optind], NULL, 10) : 0;
 	if (rounds < 1)
-		errx(64, "usage: interleave [-r] [-u UID] ROUNDS NAME COMMAND... [-- ...]");
+		errx(64, "usage: interleave [-r] [-u UID] ROUNDS NAME COMMAND... [--- ...]");
 	struct command commands[COMMANDS_MAX];
 	size_t n = read_commands(argv + optind + 1, rounds, commands);
 

@@ -3,7 +3,9 @@
 
     launch.py BUILD [--rounds N] [--user NAME]
 
-Runs all three in turns (interleave), as the caller and, when that is root, as
+`launch` is the cell alone, `exec` the whole program: fumehood exec -q, beside
+`version`, which is what executing that binary costs and nothing else.
+Runs all in turns (interleave), as the caller and, when that is root, as
 an ordinary user too; root also takes a realtime priority, since what else a
 machine does would be measured with it. Prints JSON; exit status 1 when a bound
 is not kept.
@@ -23,10 +25,12 @@ COMMAND = "/bin/true"
 FLOOR_TO_BWRAP = 0.7  # a floor that is no better than this is not minimal
 LAUNCH_TO_FLOOR = 1.5
 OVERLAY_TO_FLOOR = 0.15  # root's trees besides the project
-LAUNCH_TO_BWRAP = 0.9
+LAUNCH_TO_BWRAP = 0.9  # exec, too; with root's overlays without what executing it costs
 
 
-def measure(bench, rounds, account, project):
+def measure(build, rounds, account, project):
+    bench = f"{build}/tests/bench"
+    fumehood = f"{build}/runner/fumehood"
     bwrap = shutil.which("bwrap")
     if not bwrap:
         sys.exit("launch.py: no bwrap here; apt-get install bubblewrap")
@@ -37,11 +41,13 @@ def measure(bench, rounds, account, project):
     commands = [
         ["floor", f"{bench}/floor", COMMAND],
         ["launch", f"{bench}/launch", COMMAND],
+        ["exec", fumehood, "exec", "-q", "--", COMMAND],
+        ["version", fumehood, "--version"],
         ["bwrap", bwrap, *BWRAP, COMMAND],
     ]
     argv = [*interleave, str(rounds)]
     for i, command in enumerate(commands):
-        argv += (["--"] if i else []) + command
+        argv += (["---"] if i else []) + command
     us = json.loads(subprocess.check_output(argv, env=environ, cwd=project))
     overlays = 0
     if account.pw_uid == 0:
@@ -51,11 +57,16 @@ def measure(bench, rounds, account, project):
 
 
 def judge(us, overlays):
-    floor, launch, bwrap = (us[name]["median"] for name in ("floor", "launch", "bwrap"))
+    floor, launch, whole, version, bwrap = (
+        us[name]["median"] for name in ("floor", "launch", "exec", "version", "bwrap"))
+    to_floor = LAUNCH_TO_FLOOR + OVERLAY_TO_FLOOR * overlays
     rows = [
         ("floor / bwrap", floor / bwrap, FLOOR_TO_BWRAP),
-        ("launch / floor", launch / floor, LAUNCH_TO_FLOOR + OVERLAY_TO_FLOOR * overlays),
+        ("launch / floor", launch / floor, to_floor),
         ("launch / bwrap", launch / bwrap, LAUNCH_TO_BWRAP),
+        ("(exec - version) / floor", (whole - version) / floor, to_floor),
+        ("exec / bwrap", whole / bwrap, LAUNCH_TO_BWRAP) if not overlays else
+        ("(exec - version) / bwrap", (whole - version) / bwrap, LAUNCH_TO_BWRAP),
     ]
     return [{"ratio": name, "is": round(value, 3), "at_most": round(bound, 3),
              "kept": value <= bound} for name, value, bound in rows]
@@ -67,7 +78,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=300)
     parser.add_argument("--user", default="fhuser", help="the ordinary user, when root calls")
     args = parser.parse_args()
-    bench = os.path.abspath(f"{args.build}/tests/bench")
+    build = os.path.abspath(args.build)
 
     accounts = [pwd.getpwuid(os.geteuid())]
     if os.geteuid() == 0:
@@ -78,7 +89,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="fumehood-bench-", dir="/var/tmp") as project:
         os.chmod(project, 0o755)
         for account in accounts:
-            us, overlays = measure(bench, args.rounds, account, project)
+            us, overlays = measure(build, args.rounds, account, project)
             result["runs"].append({"as": account.pw_name, "us": us, "overlays": overlays,
                                    "ratios": judge(us, overlays)})
     result["kept"] = all(row["kept"] for run in result["runs"] for row in run["ratios"])
