@@ -11,6 +11,7 @@ Usage: compare.py FUMEHOOD PROJECT -- COMMAND...
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ CONDITIONS = [
     ("no capabilities", ["--unshare-user", "--cap-drop", "ALL"], []),
     ("no /run", ["--tmpfs", "/run"], []),
     ("new processes, ipc and host name", ["--unshare-pid", "--unshare-ipc", "--unshare-uts"], []),
+    ("one more connected socket", [], ["env", "OUTCOME_LOG_SOCKET=/srv/answers/socket"]),
 ]
 
 
@@ -56,12 +58,15 @@ def outside(work, project, command, options, front):
     copy = tempfile.mkdtemp(dir=work) + "/project"
     shutil.copytree(project, copy, symlinks=True)
     answers = tempfile.mkdtemp(dir=work)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(answers + "/socket")
+    listener.listen()
     cell = ["bwrap", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    cell += ["--tmpfs", "/tmp", "--tmpfs", "/var/tmp", "--tmpfs", HOME, "--tmpfs", "/mnt", *options]
-    cell += ["--ro-bind", HERE, "/mnt/plugin", "--bind", answers, "/mnt/answers"]
+    cell += ["--tmpfs", "/tmp", "--tmpfs", "/var/tmp", "--tmpfs", HOME, "--tmpfs", "/srv", *options]
+    cell += ["--ro-bind", HERE, "/srv/plugin", "--bind", answers, "/srv/answers"]
     cell += ["--bind", copy, project, "--chdir", project, *front]
-    cell += ["env", "PYTHONPATH=/mnt/plugin", "PYTHONDONTWRITEBYTECODE=1"]
-    cell += ["PYTEST_PLUGINS=outcome_log", "OUTCOME_LOG=/mnt/answers/outcomes", *command]
+    cell += ["env", "PYTHONPATH=/srv/plugin", "PYTHONDONTWRITEBYTECODE=1"]
+    cell += ["PYTEST_PLUGINS=outcome_log", "OUTCOME_LOG=/srv/answers/outcomes", *command]
     status = run(cell, work, answers + "/log")
     try:
         with open(answers + "/outcomes", encoding="utf-8") as f:
@@ -69,6 +74,7 @@ def outside(work, project, command, options, front):
     except OSError:
         return status, {}
     finally:
+        listener.close()
         shutil.copy(answers + "/log", work + "/outside.log")
 
 

@@ -1,11 +1,17 @@
 """outcome_log: a pytest plugin that writes each test's outcome to $OUTCOME_LOG, one JSON array a
-line, in the words of fumehood's ledger."""
+line, in the words of fumehood's ledger. It holds a connection to $OUTCOME_LOG_SOCKET, if that is set,
+as fumehood's adapter holds one to its looker."""
 
 import json
 import os
+import socket
 
 BAD = {"call": "failed", "setup": "error_setup", "teardown": "error_teardown"}
 phases = {}
+connection = None
+if "OUTCOME_LOG_SOCKET" in os.environ:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    connection.connect(os.environ.pop("OUTCOME_LOG_SOCKET"))
 
 
 def log(test, outcome):
