@@ -43,6 +43,10 @@ static const struct {
 	{ { "Invalid cross-device link", "EXDEV", "[Errno 18]" },
 	  WITH_OVERLAY,
 	  "a folder of the project was renamed, which an overlay cannot do: --project-mode copy" },
+	{ { "Value too large for defined data type", "EOVERFLOW", "[Errno 75]" },
+	  WITH_OVERLAY,
+	  "something of an owner or a group that is not yours was changed, which an overlay cannot "
+	  "do: --project-mode copy" },
 	{ { "unshare", "clone: Operation not permitted", "user namespace", "bwrap:" },
 	  ALWAYS,
 	  "the suite makes namespaces of its own: --allow-nested" },
