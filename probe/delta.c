@@ -167,6 +167,7 @@ void delta_done(struct delta *d)
 	free(d->after);
 	strv_done(&d->suspects);
 	free(d->writer);
+	free(d->undone_why);
 	*d = (struct delta){ 0 };
 }
 

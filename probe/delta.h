@@ -18,6 +18,9 @@ extern const char *const delta_kind_names[]; /* leak touch held */
 
 #define DELTA_STOOD (-1) /* nobody: it stood before the order began */
 
+/* What became of an attempt to put back what stood before. */
+enum delta_undone { DELTA_NOT_TRIED, DELTA_UNDONE, DELTA_NOT_UNDONE };
+
 struct delta {
 	const char *domain;          /* files env process descriptors processes threads … */
 	const char *what;            /* created content mode …; the sensor's words */
@@ -33,6 +36,8 @@ struct delta {
 	int owner;            /* number of the test whose leak `before` is; DELTA_STOOD */
 	struct strv suspects; /* filled in by whoever knows which tests left survivors */
 	char *writer;         /* JSON in text, or NULL */
+	enum delta_undone undone;
+	char *undone_why; /* of DELTA_NOT_UNDONE; NULL: no memory for words */
 };
 
 struct delta_list {

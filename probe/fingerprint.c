@@ -527,6 +527,13 @@ int fingerprint_survivors(const struct fingerprint *f, struct delta_list *ret, s
 	return 0;
 }
 
+const char *fingerprint_value(const struct fingerprint *f, const char *domain, const char *id)
+{
+	const struct domain *found = find(f, domain);
+	const struct entry *entry = found ? map_get(&found->entries, id) : NULL;
+	return entry ? entry->value : NULL;
+}
+
 void fingerprint_charge(struct fingerprint *f, const char *domain, const char *id, int owner)
 {
 	const struct domain *found = find(f, domain);

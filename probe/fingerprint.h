@@ -52,6 +52,8 @@ const char *fingerprint_tracker(const struct fingerprint *f, const char **ret_wh
 const char *fingerprint_blind(const struct fingerprint *f, const char *domain);
 /* Processes and threads that a test left (`owner`) and that lived at the last look. */
 int fingerprint_survivors(const struct fingerprint *f, struct delta_list *ret, struct err *e);
+/* The value of an entry at the last look; NULL: it is not there. Borrowed until the next look. */
+const char *fingerprint_value(const struct fingerprint *f, const char *domain, const char *id);
 /* An entry is the doing of test `owner` after all. */
 void fingerprint_charge(struct fingerprint *f, const char *domain, const char *id, int owner);
 void fingerprint_free(struct fingerprint *f);

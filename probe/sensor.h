@@ -6,6 +6,7 @@
 
 #include "probe/vantage.h"
 
+struct delta;
 struct err;
 struct sink;
 
@@ -28,6 +29,8 @@ struct sensor {
 	 * sink refuses (-ENOMEM) may be returned without words. */
 	int (*look)(void *memory, const struct vantage *v, bool full, struct sink *sink,
 		    struct err *e);
+	/* Make it as `before` of the delta says, by hand in the cell; see undo.h. May be NULL. */
+	int (*undo)(const struct vantage *v, const struct delta *d, struct err *e);
 };
 
 /* What a sensor tells of one entry. Texts are borrowed. 0 or -ENOMEM. */

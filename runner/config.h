@@ -44,6 +44,7 @@ struct config {
 	int project_mode;       /* enum config_project_mode */
 	int tracker;            /* enum config_tracker */
 	struct strv without;    /* domains */
+	bool restore;           /* put back the files that a test leaves */
 	bool canary;
 	bool allow_nested;
 	int caps;                      /* enum config_caps */

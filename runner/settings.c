@@ -71,6 +71,8 @@ const struct setting settings[] = {
 	  AMONG(tracker_names), .of = CONFIG_RUN },
 	{ "without", "without", "LIST", "domains that are not looked at", A(WORDS, without),
 	  AMONG(domain_names), .of = CONFIG_RUN },
+	{ "restore", "restore", NULL, "put files back after each test that leaves or changes them",
+	  A(BOOL, restore), .of = CONFIG_RUN },
 	{ "canary", "canary", NULL, "put no canary folders into tmp, home and cache",
 	  A(BOOL, canary), .unless = true, .of = CONFIG_RUN },
 

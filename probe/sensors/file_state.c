@@ -191,6 +191,49 @@ static int add_xattrs(cJSON *value, int fd)
 	return digest_eq(sum, DIGEST_NULL) ? 0 : add_digest(value, "xattrs", sum);
 }
 
+static ssize_t list_xattrs(int fd, char **ret, struct err *e)
+{
+	cleanup_free char *names = malloc(XATTR_LIST_MAX);
+	ssize_t len = !names ? -1 : listxattr(link_to(fd).path, names, XATTR_LIST_MAX);
+	if (!names || (len < 0 && errno != ENOTSUP))
+		return err_sys(e, "list attributes");
+	*ret = take_ptr(&names);
+	return len < 0 ? 0 : len;
+}
+
+static int remove_xattrs(int fd, struct err *e)
+{
+	cleanup_free char *names = NULL;
+	ssize_t len = list_xattrs(fd, &names, e);
+	for (const char *name = names; len > 0 && name < names + len; name += strlen(name) + 1)
+		if (xattr_counts(name) && removexattr(link_to(fd).path, name) && errno != ENODATA)
+			return err_sys(e, "remove the attribute %s", name);
+	return len < 0 ? (int)len : 0;
+}
+
+static int copy_xattr(int from, int to, const char *name, char *room, struct err *e)
+{
+	ssize_t len = getxattr(link_to(from).path, name, room, XATTR_SIZE_MAX);
+	if (len < 0 || setxattr(link_to(to).path, name, room, (size_t)len, 0))
+		return err_sys(e, "copy the attribute %s", name);
+	return 0;
+}
+
+int file_state_copy_xattrs(int from, int to, struct err *e)
+{
+	int r = remove_xattrs(to, e);
+	if (r || from < 0)
+		return r;
+	cleanup_free char *names = NULL;
+	cleanup_free char *room = malloc(XATTR_SIZE_MAX);
+	if (!room)
+		return err_sys(e, "copy attributes");
+	ssize_t len = list_xattrs(from, &names, e);
+	for (const char *name = names; !r && len > 0 && name < names + len; name += strlen(name) + 1)
+		r = xattr_counts(name) ? copy_xattr(from, to, name, room, e) : 0;
+	return len < 0 ? (int)len : r;
+}
+
 static int add_file(cJSON *value, const struct file_state *state, struct err *e)
 {
 	cleanup_close int content = open_content(state);
@@ -262,8 +305,7 @@ const char *file_state_change(const char *before, const char *after)
 		{ "\"digest\":", "content" },    { "\"target\":", "target" },
 		{ "\"target_b64\":", "target" }, { "\"mode\":", "mode" },
 		{ "\"uid\":", "owner" },         { "\"gid\":", "owner" },
-		{ "\"xattrs\":", "xattrs" },
-		{ "\"links\":", "links" },
+		{ "\"xattrs\":", "xattrs" },     { "\"links\":", "links" },
 	};
 	for (size_t i = 0; i < countof(rows); i++)
 		if (!same_member(before, after, rows[i].key))

@@ -36,6 +36,8 @@ struct file_owner {
 };
 int file_state_value(const struct file_state *state, const struct file_owner *usual, char **ret,
 		     struct err *e);
+/* The attributes that count become those of `from`; -1: there are none. Both only point. */
+int file_state_copy_xattrs(int from, int to, struct err *e);
 /* What differs between two values: type content target mode owner xattrs links, the
  * first that does. */
 const char *file_state_change(const char *before, const char *after);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "probe/sensors/file_state.h"
+#include "probe/sensors/file_undo.h"
 #include "probe/sensors/sensors.h"
 #include "probe/sensors/writers.h"
 #include "probe/tracker/tracker.h"
@@ -719,4 +720,5 @@ const struct sensor sensor_files = {
 	.open = files_open,
 	.close = files_close,
 	.look = files_look,
+	.undo = file_undo,
 };

@@ -261,6 +261,13 @@ static int keep(struct watch *w, const char *bytes, const struct fanotify_event_
 	return 0;
 }
 
+/* What we read ourselves is no news; what we changed, putting things back, is. (An unprivileged group
+ * is told no pid but its own.) */
+static bool is_news(const struct watch *w, const struct fanotify_event_metadata *m)
+{
+	return m->pid != w->self || m->mask & CHANGES;
+}
+
 static int each_event(struct watch *w, const char *bytes, size_t len,
 		      int (*take_event)(struct watch *, const char *,
 					const struct fanotify_event_metadata *))
@@ -271,7 +278,7 @@ static int each_event(struct watch *w, const char *bytes, size_t len,
 		memcpy(&m, bytes, sizeof(m));
 		if (m.mask & FAN_Q_OVERFLOW)
 			w->lost = "the queue of events overflowed";
-		else if (m.pid != w->self) /* an unprivileged group is told no pid but its own */
+		else if (is_news(w, &m))
 			r = take_event(w, bytes, &m);
 	}
 	return r;

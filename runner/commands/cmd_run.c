@@ -71,6 +71,7 @@ static int run_order(struct run *run, struct err *e)
 		.zones_len = run->prepared.zones_len,
 		.sensors_off = (const char *const *)c->without.at,
 		.show_values = c->show_values,
+		.restore = c->restore,
 		.echo = c->echo,
 	};
 	int r = order_run(&canonical, &setup, &run->ledger, &progress, &run->result, e);

@@ -127,6 +127,7 @@ static int look_at_suite(const void *with, const struct cell *cell, int channel,
 					 .project = setup->spec->project_seen,
 					 .vantage = &vantage,
 					 .sensors = sensors,
+					 .restore = setup->restore,
 					 .listener = view->listener,
 					 .channel = channel };
 	return session_run(&session, e);

@@ -29,6 +29,7 @@ struct order_setup {
 	size_t zones_len;
 	const char *const *sensors_off; /* domains not looked at; NULL-terminated, or NULL */
 	bool show_values;               /* of variables, in the ledger */
+	bool restore;                   /* put back the files that a test leaves */
 	bool echo;                      /* copy the suite's output to stderr as it comes */
 };
 

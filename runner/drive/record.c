@@ -44,6 +44,10 @@ static cJSON *delta_object(const struct delta *d, int by, const struct names *na
 		cJSON_AddItemToArray(suspects, cJSON_CreateString(d->suspects.at[i]));
 	if (!suspects || !add_raw(object, "writer", d->writer))
 		return NULL;
+	if (d->undone != DELTA_NOT_TRIED &&
+	    (!cJSON_AddBoolToObject(object, "restored", d->undone == DELTA_UNDONE) ||
+	     (d->undone_why && json_add_name(object, "restored_why", d->undone_why))))
+		return NULL;
 	return take_ptr(&object);
 }
 

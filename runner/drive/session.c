@@ -10,8 +10,10 @@
 #include "probe/event.h"
 #include "probe/fingerprint.h"
 #include "probe/suspect.h"
+#include "probe/undo.h"
 #include "runner/drive/chronicle.h"
 #include "runner/drive/drop.h"
+#include "runner/drive/record.h"
 #include "runner/drive/scopes.h"
 #include "runner/drive/wire.h"
 #include "sandbox/base/cleanup.h"
@@ -83,6 +85,21 @@ static int look_between(struct session *s, struct err *e)
 		r = err_set(e, ENOMEM, "keep what changed");
 	delta_list_done(&new);
 	return r;
+}
+
+/* Leaks that the next test shall not start from. */
+static bool may_restore(const struct delta *d)
+{
+	return record_kind(d) == DELTA_LEAK && !text_eq(d->zone, "state");
+}
+
+static int restore(struct session *s, struct delta_list *left, struct err *e)
+{
+	if (!s->setup->restore)
+		return 0;
+	int r = undo_all(s->chronicle.prints, s->setup->vantage, may_restore, left, &s->between, e);
+	fault_point("boundary-restored");
+	return r ? err_in(e, "restore") : 0;
 }
 
 static void go(struct session *s)
@@ -157,6 +174,8 @@ static int settle(struct session *s, enum outcome outcome, const char *message, 
 		s->setup->vantage->amid = true;
 		r = outcome == OUTCOME_ABSENT ? look_between(s, e) : look(s, e);
 		s->setup->vantage->amid = false;
+		if (!r && outcome != OUTCOME_ABSENT)
+			r = restore(s, &s->window.deltas, e);
 		if (!r)
 			r = chronicle_test(&s->chronicle, s->test, outcome, NULL, message,
 					   &s->window, e);
@@ -330,6 +349,9 @@ static int act_scope(struct session *s, const struct event *ev, struct err *e)
 	if (scopes_end(&s->scopes, ev->fixture, ev->scope, closing, &scope)) {
 		return break_off(s, "a fixture ended that was not the innermost one begun", e);
 	}
+	r = closing ? restore(s, &scope->held, e) : 0;
+	if (r)
+		return r;
 	go(s);
 	return closing ? chronicle_scope(&s->chronicle, scope, e)
 		       : chronicle_held(&s->chronicle, scope, &s->window, e);
@@ -345,6 +367,8 @@ static int act_finish(struct session *s, const struct event *ev, struct err *e)
 		return break_off(s, "a test finished while a fixture was being set up or closed", e);
 	}
 	int r = look(s, e);
+	if (!r)
+		r = restore(s, &s->window.deltas, e);
 	if (r)
 		return r;
 	int next = ev->next ? suite_find(&s->chronicle.suite, ev->next) : NOBODY;

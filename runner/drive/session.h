@@ -19,6 +19,7 @@ struct session_setup {
 	const char *project;                 /* absolute; ids of another root are prefixed */
 	struct vantage *vantage;             /* the session fills in pid and inner */
 	const struct sensor *const *sensors; /* NULL-terminated */
+	bool restore;                        /* put back the files that a test leaves */
 	int listener;
 	int channel; /* stream to the runner */
 };

@@ -21,6 +21,7 @@ static void change_done(struct summary_change *c)
 	free(c->key);
 	free(c->zone);
 	free(c->when);
+	free(c->restored_why);
 	cJSON_Delete(c->before);
 	cJSON_Delete(c->after);
 	strv_done(&c->suspects);
@@ -127,12 +128,14 @@ static int read_writer(const cJSON *row, struct summary_change *c)
 static int add_change(struct summary_changes *list, const cJSON *line, const cJSON *row)
 {
 	struct summary_change *c = grow(&list->at, &list->len, sizeof(*c));
-	if (!c || json_get_name(line, "test", &c->test) || copy_text(line, "fixture", &c->fixture) ||
-	    copy_text(row, "domain", &c->domain) || copy_text(row, "what", &c->what) ||
-	    json_get_name(row, "key", &c->key) || copy_text(row, "zone", &c->zone) ||
-	    copy_text(row, "when", &c->when) || copy_object(row, "before", &c->before) ||
-	    copy_object(row, "after", &c->after) || read_suspects(row, &c->suspects))
+	if (!c || json_get_name(line, "test", &c->test) ||
+	    copy_text(line, "fixture", &c->fixture) || copy_text(row, "domain", &c->domain) ||
+	    copy_text(row, "what", &c->what) || json_get_name(row, "key", &c->key) ||
+	    copy_text(row, "zone", &c->zone) || copy_text(row, "when", &c->when) ||
+	    copy_object(row, "before", &c->before) || copy_object(row, "after", &c->after) ||
+	    read_suspects(row, &c->suspects) || json_get_name(row, "restored_why", &c->restored_why))
 		return -ENOMEM;
+	c->restored = json_true(row, "restored");
 	return read_writer(row, c);
 }
 

@@ -39,7 +39,9 @@ struct summary_change {
 	cJSON *before; /* object, or NULL */
 	cJSON *after;
 	struct strv suspects;
-	char *when; /* of no test: outside any, or seen by the last scan; else NULL */
+	bool restored;      /* put back before the next test */
+	char *restored_why; /* why that failed; NULL: it did not, or was not tried */
+	char *when;         /* of no test: outside any, or seen by the last scan; else NULL */
 };
 
 struct summary_changes {

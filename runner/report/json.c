@@ -64,6 +64,14 @@ static bool add_failures(cJSON *tree, const struct summary *s)
 	return ok;
 }
 
+static bool add_restored(cJSON *row, const struct summary_change *c)
+{
+	if (c->restored_why && json_add_name(row, "restored_why", c->restored_why))
+		return false;
+	return !(c->restored || c->restored_why) ||
+	       cJSON_AddBoolToObject(row, "restored", c->restored);
+}
+
 static bool add_findings(cJSON *array, const struct summary_changes *list)
 {
 	bool ok = array;
@@ -81,7 +89,8 @@ static bool add_findings(cJSON *array, const struct summary_changes *list)
 		     !json_add_name(row, "what", c->what) && !json_add_name(row, "key", c->key) &&
 		     !json_add_name(row, "zone", c->zone) && add_copy(row, "before", c->before) &&
 		     add_copy(row, "after", c->after) && !json_add_name(row, "when", c->when) &&
-		     add_texts(row, "suspects", (const char *const *)c->suspects.at);
+		     add_texts(row, "suspects", (const char *const *)c->suspects.at) &&
+		     add_restored(row, c);
 	}
 	return ok;
 }

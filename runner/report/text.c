@@ -111,6 +111,10 @@ static void change(struct page *p, const struct summary_change *c, size_t below,
 	}
 	if (c->when)
 		put_printable(p, ", ", c->when, "");
+	if (c->restored)
+		fputs(", put back", p->out);
+	if (c->restored_why)
+		put_printable(p, ", not put back: ", c->restored_why, "");
 	fputs("\n", p->out);
 }
 

@@ -127,6 +127,29 @@ CASES = [
         dict(files={"test_a.py": LEAK}, args=["run", "--fail-on", "leak"], status=1, out=["1 thing left behind"]),
     ),
     (
+        "restored: the next test starts from the base, and what was kept nowhere is said",
+        dict(
+            files={
+                "data.txt": "kept",
+                "test_a.py": "import os, pytest\n"
+                "@pytest.fixture(scope='session')\n"
+                "def db(): open('/tmp/db', 'w').write('1')\n"
+                "def test_a():\n    os.unlink('data.txt')\n    open('/tmp/left', 'w').close()\n"
+                "def test_b(): assert open('data.txt').read() == 'kept' and not os.path.exists('/tmp/left')\n"
+                "def test_c(db): open('/tmp/early', 'w').close()\n"
+                "open('/tmp/early', 'w').write('made by the collection')\n",
+            },
+            args=["run", "--restore"],
+            status=1,
+            out=[
+                r"^FH101 test_a.py::test_a  created /tmp/left \(file, 0 bytes\), put back$",
+                r"^FH105 test_a.py::test_a  deleted \S+/data.txt \(file, 4 bytes\), put back$",
+                r"^FH102 test_a.py::test_c  changed /tmp/early \(22 -> 0 bytes\), not put back: its content was kept nowhere$",
+                "3 passed",
+            ],
+        ),
+    ),
+    (
         "contained: a write that is undone fails, too",
         dict(
             files={"test_a.py": WRITE},

@@ -2,7 +2,8 @@
 """check: the leaks in the ledger of the planted suite are the table's, no row more or less.
 
 All plants and controls run in one session, in three orders under both trackers; then once more
-for each sensor, switched off: its plants must be missed, and nothing else changes. TAP.
+for each sensor, switched off: its plants must be missed, and nothing else changes; then with
+--restore, where a last test looks for what any plant left. TAP.
 
 Usage: check.py FUMEHOOD
 """
@@ -34,6 +35,8 @@ class Ledger:
     def __init__(self, folder):
         self.leaks = []
         self.outcomes = {}
+        self.files = {}  # digest of the domain after each test
+        self.restored = []
         self.cleans = {}
         self.end = {}
         with open(os.path.join(folder, "ledger.jsonl"), encoding="utf-8") as lines:
@@ -42,6 +45,7 @@ class Ledger:
 
     def read_test(self, line):
         self.outcomes[line["test"]] = line["outcome"]
+        self.files[line["test"]] = line["state"].get("files")
         self.read_deltas(line["test"], line["deltas"])
 
     def read_scope(self, line):
@@ -55,6 +59,7 @@ class Ledger:
             if delta["kind"] == "leak" and delta["zone"] != "state":
                 facts = {"who": who, "key_b64": None, **delta}
                 self.leaks.append({fact: facts[fact] for fact in FACTS})
+                self.restored.append(delta.get("restored", delta.get("restored_why")))
             if delta["cleans"]:
                 self.cleans.setdefault(who, set()).add(delta["cleans"])
 
@@ -100,11 +105,11 @@ class Check:
                 print("#", str(line).replace("\n", "\n# "))
         sys.stdout.flush()
 
-    def run(self, rows, *options):
+    def run(self, rows, *options, last=()):
         """Run the suite with its files in the order of rows; (exit status, text, Ledger)."""
         out = os.path.join(self.work, "out-%d" % time.monotonic_ns())
         command = [self.fumehood, "run", "--color=never", "--out", out, *options, "--"]
-        command += ["/usr/bin/python3", "-m", "pytest", "-q", *map(make.path_of, rows)]
+        command += ["/usr/bin/python3", "-m", "pytest", "-q", *map(make.path_of, rows), *last]
         ran = subprocess.run(
             command,
             cwd=self.project,
@@ -138,6 +143,29 @@ class Check:
         self.ok(status == 1, title + "damage is exit status 1", status, text)
         return ledger.leaks
 
+    def restored(self, tracker):
+        """Plants first: a control's session fixture holds what it made to the end."""
+        name = make.look_for_leftovers(self.project, self.places)
+        _, text, ledger = self.run(plants.PLANTS, "--restore", "--tracker=" + tracker, last=[name])
+        title = "restored, %s: " % tracker
+        table = [leak for row in plants.PLANTS for leak in make.expected(row, self.places)]
+        files = [leak for leak in table if leak["domain"] == "files"]
+        for leak in files:  # the first store, that this one came on top of, was put back
+            if leak["who"].endswith("::test_store_through_held_mapping"):
+                leak["before"] = make.value_of(plants.file("0123456789abcdef\n"), self.places)
+                leak["after"] = make.value_of(plants.file("0Y23456789abcdef\n"), self.places)
+        seen = [leak for leak in ledger.leaks if leak["domain"] == "files"]
+        missing, more = difference(files, seen)
+        why = ["missing: %s" % row for row in missing] + ["more: %s" % row for row in more]
+        self.ok(not why, title + "the leaks are told all the same", *why)
+        failed = [(l, r) for l, r in zip(ledger.leaks, ledger.restored)
+                  if (l["domain"] == "files") != (r is True)]
+        self.ok(not failed, title + "each of files is put back, and no other", *failed)
+        digests = set(ledger.files.values())
+        self.ok(len(digests) == 1, title + "all tests start from one base", ledger.files)
+        self.ok(ledger.outcomes.get(name + "::test_base") == "passed",
+                title + "the suite finds nothing left", text)
+
     def without(self, sensor):
         _, text, ledger = self.run(plants.ROWS, "--without=" + sensor)
         rest = [leak for leak in self.table if leak["domain"] != sensor]
@@ -161,6 +189,8 @@ def main():
             missing, more = difference(*([l for l in ls if l["domain"] == "files"] for ls in leaks))
             check.ok(not missing + more, name + ": both trackers tell the same of files",
                      *missing, *more)
+        for tracker in "fanotify", "scan":
+            check.restored(tracker)
         for sensor in sorted({leak["domain"] for leak in check.table}):
             check.without(sensor)
     print("1..%d" % check.count)

@@ -95,6 +95,54 @@ def make(folder, places):
     write(os.path.join(folder, "fumehood.json"), json.dumps(settings, indent=2) + "\n")
 
 
+LEFTOVERS = '''
+import os
+
+
+def what_stands(top):
+    for folder, _, names in os.walk(top):
+        for path in [folder, *(os.path.join(folder, name) for name in names)]:
+            state = os.lstat(path)
+            if os.path.islink(path):
+                content = os.readlink(path)
+            elif os.path.isfile(path):
+                with open(path, "rb") as f:
+                    content = f.read()
+            else:
+                content = None
+            tags = sorted((name, os.getxattr(path, name, follow_symlinks=False))
+                          for name in os.listxattr(path, follow_symlinks=False))
+            yield os.path.relpath(path, top), (state.st_mode, state.st_uid, content, tags)
+
+
+def test_base():
+    seen = dict(what_stands("data"))
+    for path in seen.keys() | DATA.keys():
+        assert seen.get(path) == DATA.get(path), path
+    tmp = {name for name in os.listdir("/tmp") if not name.startswith(("pytest-of-", "planted."))}
+    assert tmp == {".X11-unix", "fumehood-canary"}
+    assert os.listdir("/dev/shm") == ["fumehood-canary"]
+    home = os.path.expanduser("~")
+    assert not [name for name in os.listdir(home) if os.path.isfile(os.path.join(home, name))]
+    assert "upload" not in os.listdir(os.path.join(home, ".cache"))
+    for place in "/tmp", home:
+        with open(os.path.join(place, "fumehood-canary/keep")) as f:
+            assert f.read() == ""
+
+
+'''
+
+
+def look_for_leftovers(folder, places):
+    """A test that passes when all is as it stood; its file's name."""
+    scope = {}
+    exec(LEFTOVERS, scope)  # pylint: disable=exec-used
+    data = dict(scope["what_stands"](os.path.join(folder, "data")))
+    name = "test_leftovers.py"
+    write(os.path.join(folder, name), LEFTOVERS + "DATA = %r\n" % data)
+    return name
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
