@@ -9,6 +9,7 @@
 
 #include "probe/adapter.h"
 #include "runner/config.h"
+#include "runner/drive/layer.h"
 #include "runner/drive/prepare.h"
 #include "runner/ledger.h"
 #include "sandbox/base/cleanup.h"
@@ -64,6 +65,17 @@ bool about_isolation(cJSON *tree, const struct isolation *isolation)
 	return ok;
 }
 
+/* What was made by the commands of "prepare". */
+static bool add_layer(cJSON *tree, const struct layer *layer)
+{
+	if (!layer->path)
+		return true;
+	cJSON *told = cJSON_AddObjectToObject(tree, "prepared");
+	return told && cJSON_AddStringToObject(told, "digest", layer->digest) &&
+	       cJSON_AddBoolToObject(told, "reused", layer->reused) &&
+	       !json_add_name(told, "path", layer->path);
+}
+
 static cJSON *tree_of(const struct about *a)
 {
 	const struct cell_spec *spec = &a->prepared->spec;
@@ -78,7 +90,7 @@ static cJSON *tree_of(const struct about *a)
 	    !add(tree, "plan", json_texts(plan)) ||
 	    !add(tree, "config", config_json(a->config, CONFIG_RUN)) ||
 	    !add(tree, "notes", json_texts((const char *const *)a->prepared->notes.at)) ||
-	    !add(tree, "environment", environment(a->prepared)) ||
+	    !add(tree, "environment", environment(a->prepared)) || !add_layer(tree, a->layer) ||
 	    (a->isolation && !about_isolation(tree, a->isolation)))
 		return NULL;
 	return take_ptr(&tree);

@@ -8,6 +8,7 @@
 struct adapter;
 struct config;
 struct isolation;
+struct layer;
 struct ledger;
 struct prepared;
 struct err;
@@ -16,6 +17,7 @@ struct about {
 	const struct config *config;
 	const struct adapter *adapter;
 	const struct prepared *prepared;
+	const struct layer *layer; /* under the suite's cells */
 	const struct isolation *isolation; /* NULL: not known yet */
 	const char *order;
 	char started[32]; /* UTC; empty: now is taken */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "runner/settings.h"
+#include "runner/steps.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fd.h"
@@ -70,6 +71,8 @@ static int file_setting(struct config *c, const struct file *f, const struct set
 		return file_value(c, f, s, item, item->valuestring, e);
 	if (shape == SHAPE_LIST ? cJSON_IsArray(item) : shape == SHAPE_OBJECT && cJSON_IsObject(item))
 		return file_members(c, f, s, item, e);
+	if (shape == SHAPE_STEPS && cJSON_IsArray(item))
+		return steps_read(&f->src, item, &c->prepare, e);
 	return json_refuse(&f->src, item, e, "\"%s\" must be %s", s->key, setting_must_be(s));
 }
 

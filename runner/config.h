@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "runner/project.h"
+#include "runner/steps.h"
 #include "sandbox/base/json.h"
 #include "sandbox/base/text.h"
 
@@ -42,9 +43,10 @@ struct config {
 	char *scratch;          /* absolute path of a folder; NULL: in memory */
 	uint64_t scratch_bytes; /* 0: half of the memory */
 	int project_mode;       /* enum config_project_mode */
-	int tracker;            /* enum config_tracker */
-	struct strv without;    /* domains */
-	bool restore;           /* put back the files that a test leaves */
+	struct steps prepare;
+	int tracker;         /* enum config_tracker */
+	struct strv without; /* domains */
+	bool restore;        /* put back the files that a test leaves */
 	bool canary;
 	bool allow_nested;
 	int caps;                      /* enum config_caps */

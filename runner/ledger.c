@@ -23,24 +23,6 @@
 #define ID_TRIES     64
 #define TAIL_LEN_MAX (64 << 10) /* bytes of a log that are looked at for its last lines */
 
-/* mkdir -p, 0700 for what is made. */
-static int make_folders(const char *path, struct err *e)
-{
-	cleanup_free char *at = strdup(path);
-	if (!at)
-		return err_set(e, ENOMEM, "make %s", path);
-	for (char *slash = at; slash;) {
-		slash = strchr(slash + 1, '/');
-		if (slash)
-			*slash = '\0';
-		if (mkdir(at, 0700) < 0 && errno != EEXIST)
-			return err_sys(e, "make %s", at);
-		if (slash)
-			*slash = '/';
-	}
-	return 0;
-}
-
 /* Where the runs of a project are kept. */
 static int runs_folder(const char *project, const char *home, char **ret, struct err *e)
 {
@@ -56,7 +38,7 @@ static int runs_folder(const char *project, const char *home, char **ret, struct
 	if (asprintf(ret, "%s%s/fumehood/%.*s-%.8s/runs", own ? state : home,
 		     own ? "" : "/.local/state", NAME_LEN_MAX, strrchr(project, '/') + 1, hex) < 0)
 		return err_set(e, ENOMEM, "make the run folder");
-	return make_folders(*ret, e);
+	return fd_make_folders(*ret, e);
 }
 
 /* A new folder below runs: the time, so that they sort, and chance, so that two at once differ. */
@@ -91,7 +73,7 @@ static int make_run_folder(const char *out, const char *project, const char *hom
 		int r = runs_folder(project, home, &runs, e);
 		return r ? r : new_run(runs, ret, e);
 	}
-	int r = make_folders(out, e);
+	int r = fd_make_folders(out, e);
 	if (r)
 		return r;
 	*ret = realpath(out, NULL);

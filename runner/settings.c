@@ -21,6 +21,7 @@ static const char *const isolation_choices[] = { "full", "landlock" };
 static const char *const network_names[] = { "none", "host" };
 static const char *const tracker_names[] = { "auto", "fanotify", "scan" };
 static const char *const project_mode_names[] = { "overlay", "copy" };
+static const char *const prepare_names[] = { "auto", "again", "never" };
 static const char *const caps_names[] = { "needed", "none" };
 static const char *const color_names[] = { "auto", "always", "never" };
 static const char *const fail_on_names[] = { "leak" };
@@ -63,6 +64,10 @@ const struct setting settings[] = {
 	{ "project-mode", "project_mode", "overlay|copy",
 	  "copy: a copy of the project, for what an overlay cannot do", A(CHOICE, project_mode),
 	  AMONG(project_mode_names) },
+
+	{ "prepare", "prepare", "auto|again|never",
+	  "run its commands of fumehood.json: when needed, again, not at all", A(STEPS, prepare),
+	  AMONG(prepare_names) },
 
 	{ "adapter", "adapter", "NAME", "the framework (default: found by its files)",
 	  A(ADAPTER, adapter), .group = "What is looked at", .of = CONFIG_RUN },
@@ -210,6 +215,20 @@ static int set_project(struct config *c, const struct setting *s, const char *te
 	return 0;
 }
 
+/* The commands themselves are read by whoever reads fumehood.json. */
+static int set_when(struct config *c, const struct setting *s, const char *text, const char *base,
+		    struct err *e)
+{
+	(void)base;
+	struct steps *steps = member(c, s);
+	for (size_t i = 0; i < s->names_len; i++)
+		if (text_eq(text, s->names[i])) {
+			steps->when = (int)i;
+			return 0;
+		}
+	return not_among(text, s->names, s->names_len, e);
+}
+
 static int set_adapter(struct config *c, const struct setting *s, const char *text,
 		       const char *base, struct err *e)
 {
@@ -353,6 +372,7 @@ static const struct {
 	[KIND_PORTS] = { set_ports, SHAPE_LIST, "a list of ports" },
 	[KIND_NAMES] = { set_names, SHAPE_LIST, "a list of texts" },
 	[KIND_VARIABLES] = { set_variables, SHAPE_OBJECT, "an object of texts" },
+	[KIND_STEPS] = { set_when, SHAPE_STEPS, "a list of objects with \"run\" and \"inputs\"" },
 };
 
 enum setting_shape setting_shape(const struct setting *s)
@@ -381,12 +401,19 @@ static bool owns_text(const struct setting *s)
 	return s->kind == KIND_TEXT || s->kind == KIND_PATH || s->kind == KIND_PROJECT;
 }
 
+static bool is_strv(const struct setting *s)
+{
+	enum setting_shape shape = kinds[s->kind].shape;
+	return shape == SHAPE_LIST || shape == SHAPE_OBJECT;
+}
+
 void settings_done(struct config *c)
 {
+	steps_done(&c->prepare);
 	for (size_t i = 0; i < settings_len; i++) {
 		if (owns_text(&settings[i]))
 			free(*(char **)member(c, &settings[i]));
-		else if (kinds[settings[i].kind].shape >= SHAPE_LIST)
+		else if (is_strv(&settings[i]))
 			strv_done(member(c, &settings[i]));
 	}
 }
@@ -404,6 +431,15 @@ static cJSON *variables_json(const struct strv *list)
 		cJSON_AddStringToObject(told, "digest",
 					digest_hex(digest_bytes(value, strlen(value)), hex));
 	}
+	return object;
+}
+
+static cJSON *steps_json(const struct steps *steps)
+{
+	cJSON *object = cJSON_CreateObject();
+	cJSON_AddStringToObject(object, "when", prepare_names[steps->when]);
+	cJSON_AddItemToObject(object, "run", json_texts((const char *const *)steps->run.at));
+	cJSON_AddItemToObject(object, "inputs", json_texts((const char *const *)steps->inputs.at));
 	return object;
 }
 
@@ -432,6 +468,8 @@ cJSON *setting_json(const struct config *c, const struct setting *s)
 		return adapter ? cJSON_CreateString(adapter->name) : cJSON_CreateNull();
 	case KIND_VARIABLES:
 		return variables_json(list);
+	case KIND_STEPS:
+		return steps_json(at);
 	case KIND_PLACES:
 	case KIND_WORDS:
 	case KIND_PATHS:

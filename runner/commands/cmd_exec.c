@@ -11,6 +11,7 @@
 
 #include "runner/command.h"
 #include "runner/drive/changes.h"
+#include "runner/drive/layer.h"
 #include "runner/drive/prepare.h"
 #include "runner/drive/signals.h"
 #include "runner/drive/solo.h"
@@ -25,6 +26,7 @@
 struct exec {
 	const struct config *config;
 	struct prepared prepared;
+	struct layer layer;
 	int report; /* of --report; -1: stderr */
 	struct cell cell;
 	struct changes_base *base; /* NULL: nobody wants to know */
@@ -40,6 +42,7 @@ static void exec_done(struct exec *x)
 	cell_done(&x->cell);
 	fd_close_at(&x->report);
 	prepared_done(&x->prepared);
+	layer_done(&x->layer);
 }
 
 /* A command that asked for a cell shall not run in less. */
@@ -219,8 +222,11 @@ static int exec_command(struct exec *x, struct err *e)
 	}
 	int r = open_report(x, e);
 	r = r ? r : prepare(c, NULL, (const char *const *)environ, &x->prepared, e);
+	r = r ? r
+	      : layer_ready(c, (const char *const *)environ, c->quiet ? NULL : stderr, &x->layer, e);
 	if (r)
 		return r;
+	x->prepared.spec.layer = x->layer.path;
 	x->prepared.spec.stdin_fd = STDIN_FILENO;
 	x->prepared.spec.stdout_fd = STDOUT_FILENO;
 	x->prepared.spec.stderr_fd = STDERR_FILENO;
@@ -237,6 +243,7 @@ static int run(int argc, const char *const *argv, struct err *e)
 	cleanup(config_done) struct config c = CONFIG_NULL;
 	cleanup(exec_done) struct exec x = { .config = &c,
 					     .prepared = PREPARED_NULL,
+					     .layer = LAYER_NULL,
 					     .report = -1,
 					     .cell = CELL_NULL,
 					     .changes = CHANGES_NULL };

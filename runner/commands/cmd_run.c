@@ -7,6 +7,7 @@
 #include "probe/adapter.h"
 #include "runner/about.h"
 #include "runner/command.h"
+#include "runner/drive/layer.h"
 #include "runner/drive/order.h"
 #include "runner/drive/prepare.h"
 #include "runner/hints.h"
@@ -29,6 +30,7 @@ struct run {
 	const struct config *config;
 	const struct adapter *adapter;
 	struct prepared prepared;
+	struct layer layer;
 	struct ledger ledger;
 	struct order_result result;
 };
@@ -37,6 +39,7 @@ static void run_done(struct run *run)
 {
 	ledger_done(&run->ledger);
 	prepared_done(&run->prepared);
+	layer_done(&run->layer);
 }
 
 static int choose_adapter(const struct config *c, const struct adapter **ret, struct err *e)
@@ -207,11 +210,25 @@ static int report(struct run *run, struct err *e)
 	return r ? r : s.verdict.status;
 }
 
+static int prepare_all(struct run *run, struct err *e)
+{
+	const struct config *c = run->config;
+	const char *const *caller = (const char *const *)environ;
+	int r = prepare(c, run->adapter, caller, &run->prepared, e);
+	r = r ? r : layer_ready(c, caller, c->quiet ? NULL : stderr, &run->layer, e);
+	if (r)
+		return r;
+	run->prepared.spec.layer = run->layer.path;
+	if (run->layer.reused && !c->quiet)
+		show("prepared earlier: ", run->layer.path);
+	return 0;
+}
+
 static int run_suite(struct run *run, struct err *e)
 {
 	const struct config *c = run->config;
 	int r = choose_adapter(c, &run->adapter, e);
-	r = r ? r : prepare(c, run->adapter, (const char *const *)environ, &run->prepared, e);
+	r = r ? r : prepare_all(run, e);
 	r = r ? r : ledger_create(c->out, c->project.path, c->home, &run->ledger, e);
 	if (r)
 		return r;
@@ -219,6 +236,7 @@ static int run_suite(struct run *run, struct err *e)
 	struct about about = { .config = c,
 			       .adapter = run->adapter,
 			       .prepared = &run->prepared,
+			       .layer = &run->layer,
 			       .order = canonical.name };
 	r = about_save(&about, &run->ledger, e);
 	r = r ? r : run_order(run, e);
@@ -237,6 +255,7 @@ static int run(int argc, const char *const *argv, struct err *e)
 	cleanup(config_done) struct config c = CONFIG_NULL;
 	cleanup(run_done) struct run run = { .config = &c,
 					     .prepared = PREPARED_NULL,
+					     .layer = LAYER_NULL,
 					     .ledger = LEDGER_NULL };
 	int r = config_load(&c, CONFIG_RUN, argc, argv, e);
 	r = r ? r : run_suite(&run, e);

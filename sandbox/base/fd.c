@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sandbox/base/cleanup.h"
@@ -81,6 +82,23 @@ int fd_load(int dir_fd, const char *path, size_t len_max, char **ret, size_t *re
 	*ret = take_ptr(&text);
 	if (ret_len)
 		*ret_len = len;
+	return 0;
+}
+
+int fd_make_folders(const char *path, struct err *e)
+{
+	cleanup_free char *at = strdup(path);
+	if (!at)
+		return err_set(e, ENOMEM, "make %s", path);
+	for (char *slash = at; slash;) {
+		slash = strchr(slash + 1, '/');
+		if (slash)
+			*slash = '\0';
+		if (mkdir(at, 0700) < 0 && errno != EEXIST)
+			return err_sys(e, "make %s", at);
+		if (slash)
+			*slash = '/';
+	}
 	return 0;
 }
 

@@ -21,6 +21,9 @@ int fd_write_full(int fd, const void *bytes, size_t len);
  * and NUL-terminated; ret_len may be NULL. */
 int fd_load(int dir_fd, const char *path, size_t len_max, char **ret, size_t *ret_len, struct err *e);
 
+/* mkdir -p, 0700 for what is made. */
+int fd_make_folders(const char *path, struct err *e);
+
 /* For a fork that goes on alone: close every descriptor but those n, which are sorted; -1 among them
  * is none. */
 int fd_close_others(int *keep, size_t n, struct err *e);
