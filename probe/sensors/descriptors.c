@@ -260,8 +260,10 @@ static int look_at(void *memory, const struct vantage *v, bool full, struct sink
 		sink_anew(sink);
 	}
 	int r = roll_list(&d->roll, d->dir);
-	if (r || subject_gone(&d->subject)) /* a process that has ended has no descriptors */
+	if (r)
 		return r;
+	if (!roll_is_same(&d->roll) && subject_gone(&d->subject))
+		return 0; /* a process that has ended has no descriptors */
 	struct look look = { d->dir, v->amid, sink };
 	r = roll_call(&d->roll, full, &ops, &look);
 	return r ? r : sink_blind(sink, NULL);

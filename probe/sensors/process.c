@@ -245,6 +245,15 @@ static int tell_signals(struct sink *sink, bool all, const struct traits *last,
 	return r;
 }
 
+static bool is_same(const struct traits *last, const struct traits *now)
+{
+	return last->umask == now->umask && last->blocked == now->blocked &&
+	       last->ignored == now->ignored && last->caught == now->caught &&
+	       last->personality == now->personality && last->nice == now->nice &&
+	       memcmp(last->limits, now->limits, sizeof(now->limits)) == 0 &&
+	       text_eq(last->cwd, now->cwd);
+}
+
 static int tell_limits(struct sink *sink, bool all, const struct traits *last,
 		       const struct traits *now)
 {
@@ -297,12 +306,12 @@ static int look_at(void *memory, const struct vantage *v, bool full, struct sink
 {
 	(void)full; /* it is all read every time */
 	struct process *p = memory;
-	struct traits now = { 0 };
+	struct traits now;
 	bool all = p->dir < 0;
 	int r = all ? enter(p, v) : 0;
 	if (!r)
 		r = read_traits(p, &now);
-	if (r || subject_gone(&p->subject))
+	if (r || (!all && is_same(&p->last, &now)) || subject_gone(&p->subject))
 		return r;
 	if (all)
 		sink_anew(sink);

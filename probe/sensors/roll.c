@@ -7,7 +7,8 @@
 
 #include "sandbox/base/cleanup.h"
 
-#define LISTING_LEN 8192
+#define LISTING_LEN   8192
+#define ENTRY_LEN_MAX ((ssize_t)sizeof(struct dirent64))
 
 static int compare_ints(const void *a, const void *b)
 {
@@ -58,6 +59,16 @@ static int add_names(struct roll *roll, const char *listing, ssize_t len)
 	return 0;
 }
 
+bool roll_is_same(const struct roll *roll)
+{
+	if (roll->len != roll->names_len)
+		return false;
+	for (size_t i = 0; i < roll->len; i++)
+		if (roll->at[i].number != roll->names[i])
+			return false;
+	return true;
+}
+
 int roll_list(struct roll *roll, int dir_fd)
 {
 	char listing[LISTING_LEN] __attribute__((aligned(8)));
@@ -73,6 +84,10 @@ int roll_list(struct roll *roll, int dir_fd)
 		int r = add_names(roll, listing, len);
 		if (r)
 			return r;
+		/* With room left there is no more, unless a signal cut the listing short: what
+		 * reads as before needs no second call to make sure. */
+		if (len + ENTRY_LEN_MAX <= LISTING_LEN && roll_is_same(roll))
+			return 0;
 	}
 	for (size_t i = 1; i < roll->names_len; i++)
 		if (roll->names[i - 1] > roll->names[i]) {
@@ -101,16 +116,6 @@ static bool is_known(const struct roll *roll, size_t known, int number)
 			known = middle;
 	}
 	return false;
-}
-
-static bool is_unchanged(const struct roll *roll)
-{
-	if (roll->len != roll->names_len)
-		return false;
-	for (size_t i = 0; i < roll->len; i++)
-		if (roll->at[i].number != roll->names[i])
-			return false;
-	return true;
 }
 
 static int drop_gone(struct roll *roll, const struct roll_ops *ops, void *with)
@@ -188,7 +193,7 @@ int roll_call(struct roll *roll, bool full, const struct roll_ops *ops, void *wi
 {
 	int r = 0;
 	bool fresh = !roll->called;
-	if (!is_unchanged(roll)) {
+	if (!roll_is_same(roll)) {
 		r = drop_gone(roll, ops, with);
 		if (!r)
 			r = add_new(roll, ops, with);

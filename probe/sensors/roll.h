@@ -52,6 +52,8 @@ struct roll_ops {
 
 /* Read the names. 0, or the negative errno of reading the folder. */
 int roll_list(struct roll *roll, int dir_fd);
+/* Does the list hold what the last call did? */
+bool roll_is_same(const struct roll *roll);
 /* Tell what the names say. `full`: ask about every number. 0, or the negative errno of an op. */
 int roll_call(struct roll *roll, bool full, const struct roll_ops *ops, void *with);
 void roll_done(struct roll *roll, const struct roll_ops *ops);

@@ -17,8 +17,8 @@ int subject_follow(struct subject *s, const struct vantage *v, struct err *e)
 {
 	if (v->pid == 0)
 		return SUBJECT_NONE;
-	if (s->pid == v->pid && s->inner == v->inner)
-		return subject_gone(s) ? SUBJECT_NONE : SUBJECT_SAME;
+	if (s->pid == v->pid && s->inner == v->inner) /* if it has ended, reading will tell */
+		return s->pidfd < 0 ? SUBJECT_NONE : SUBJECT_SAME;
 	int pidfd = pidfd_open(v->pid, 0);
 	if (pidfd < 0 && errno != ESRCH)
 		return err_sys(e, "hold the test process %d", v->pid);
@@ -27,10 +27,12 @@ int subject_follow(struct subject *s, const struct vantage *v, struct err *e)
 	return subject_gone(s) ? SUBJECT_NONE : SUBJECT_NEW;
 }
 
-bool subject_gone(const struct subject *s)
+bool subject_gone(struct subject *s)
 {
 	struct pollfd ended = { .fd = s->pidfd, .events = POLLIN };
-	return s->pidfd < 0 || poll(&ended, 1, 0) > 0;
+	if (s->pidfd >= 0 && poll(&ended, 1, 0) > 0)
+		fd_close_at(&s->pidfd);
+	return s->pidfd < 0;
 }
 
 int subject_open(const struct subject *s, const struct vantage *v, const char *name, int flags)
@@ -41,7 +43,7 @@ int subject_open(const struct subject *s, const struct vantage *v, const char *n
 	return fd < 0 ? -errno : fd;
 }
 
-static int failed(const struct subject *s, struct sink *sink, int r, const char *what, struct err *e)
+static int failed(struct subject *s, struct sink *sink, int r, const char *what, struct err *e)
 {
 	if (r == -ENOMEM)
 		return err_set(e, ENOMEM, "read %s", what);

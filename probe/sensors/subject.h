@@ -4,7 +4,7 @@
  * number is known to be its own.
  *
  * Read first, ask subject_gone() then: a number is not given away while its
- * process lives. Owns the pidfd; borrows the vantage during a call.
+ * process lives. What reads as it did before needs no asking. Owns the pidfd; borrows the vantage during a call.
  */
 #include <stdbool.h>
 #include <sys/types.h>
@@ -16,14 +16,14 @@ struct vantage;
 struct subject {
 	pid_t pid; /* 0: none yet */
 	pid_t inner;
-	int pidfd;
+	int pidfd; /* -1: it has ended */
 };
 #define SUBJECT_NULL ((struct subject){ .pidfd = -1 })
 
 enum subject_state {
-	SUBJECT_NONE, /* no test process yet, or it has ended */
-	SUBJECT_SAME,
-	SUBJECT_NEW, /* another one than at the last call */
+	SUBJECT_NONE, /* no test process yet, or it is known to have ended */
+	SUBJECT_SAME, /* it may have ended meanwhile */
+	SUBJECT_NEW,  /* another one than at the last call */
 };
 
 /* What a sensor of the test process does. */
@@ -41,7 +41,7 @@ int subject_follow(struct subject *s, const struct vantage *v, struct err *e);
  * the second case the sink knows. */
 int subject_look(struct subject *s, const struct subject_ops *ops, void *memory,
 		 const struct vantage *v, bool full, struct sink *sink, struct err *e);
-bool subject_gone(const struct subject *s);
+bool subject_gone(struct subject *s); /* once it has ended it is followed no more */
 /* Open a file of its folder in the cell's /proc. The descriptor, or a negative errno. */
 int subject_open(const struct subject *s, const struct vantage *v, const char *name, int flags);
 void subject_done(struct subject *s);

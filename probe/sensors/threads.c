@@ -57,8 +57,10 @@ static int look_at(void *memory, const struct vantage *v, bool full, struct sink
 		sink_anew(sink);
 	}
 	int r = roll_list(&t->tasks.roll, t->tasks.dir);
-	if (r || subject_gone(&t->subject)) /* its threads ended with it */
+	if (r)
 		return r;
+	if (!roll_is_same(&t->tasks.roll) && subject_gone(&t->subject))
+		return 0; /* its threads ended with it */
 	r = tasks_tell(&t->tasks, full, sink);
 	return r ? r : sink_blind(sink, NULL);
 }

@@ -26,10 +26,11 @@
  * where a moved folder is has to be confirmed.
  */
 
-#define EVENTS_LEN (64 * 1024)        /* bytes of events in one read */
-#define KEPT_MAX   (16 * 1024 * 1024) /* bytes of events that wait for the next drain */
-#define NAMINGS    (FAN_CREATE | FAN_DELETE | FAN_RENAME)
-#define CHANGES    (NAMINGS | FAN_MODIFY | FAN_ATTRIB | FAN_CLOSE_WRITE)
+#define EVENTS_LEN    (64 * 1024)        /* bytes of events in one read */
+#define EVENT_LEN_MAX 2048               /* bytes of one event, with two names and three handles */
+#define KEPT_MAX      (16 * 1024 * 1024) /* bytes of events that wait for the next drain */
+#define NAMINGS       (FAN_CREATE | FAN_DELETE | FAN_RENAME)
+#define CHANGES       (NAMINGS | FAN_MODIFY | FAN_ATTRIB | FAN_CLOSE_WRITE)
 
 struct folder {
 	struct tree_node node;
@@ -299,7 +300,7 @@ static int read_events(struct watch *w,
 		if (n <= 0)
 			return 0;
 		r = each_event(w, w->room, (size_t)n, take_event);
-		if (r)
+		if (r || n + EVENT_LEN_MAX <= EVENTS_LEN) /* one more would have fitted */
 			return r;
 	}
 }
