@@ -421,7 +421,7 @@ static const struct {
 	  "test b absent (the time limit of the run passed before this test)\n"
 	  "end timeout\n" },
 	{ "after ctrl-C the running test has no outcome",
-	  { "H/p", "Ca b", START("a"), "D" },
+	  { "H/p", "Ca b", START("a"), "I", "D" },
 	  { .wait_status = 2 << 8, .interrupted = true },
 	  "order a b\n"
 	  "test a absent (interrupted during this test)\n"
