@@ -29,6 +29,7 @@ WHY_MAX = 4096  # characters of a reason
 MESSAGE_MAX = 1 << 20  # characters of a message
 ANSWER_MAX = 4096  # bytes
 LATE_MS = 2000
+LINGER = 150  # polls for an answer before it is waited for; about as many microseconds
 HIGH_FD = 1000  # tests that close "all" descriptors mostly stop earlier
 
 # What makes a run depend on an earlier one, ends it early, runs a test twice or moves tests about:
@@ -68,6 +69,7 @@ class Own:
     getpid = staticmethod(os.getpid)
     open = staticmethod(os.open)
     read = staticmethod(os.read)
+    sched_yield = staticmethod(os.sched_yield)
     write = staticmethod(os.write)
     decode = json.JSONDecoder().decode
     encode = json.JSONEncoder().encode
@@ -99,6 +101,9 @@ class Looker:
         self.fd = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, min(HIGH_FD, os.sysconf("SC_OPEN_MAX") - 1))
         low.close()
         self.inode = Own.fstat(self.fd).st_ino
+        poll = select.poll()
+        poll.register(self.fd, select.POLLIN)
+        self.poll = poll.poll  # waits at most so many milliseconds for something to read
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.close)
 
@@ -143,6 +148,7 @@ class Looker:
             if not self.tell(packet):
                 self.owed = False
                 return {}
+            self.linger()
             answer = Own.read(self.fd, ANSWER_MAX)
             self.owed = False
         except OSError as error:
@@ -156,15 +162,21 @@ class Looker:
             self.over = "fumehood: " + answer["why"]
         return answer
 
+    def linger(self):
+        """Stay awake while the looker looks, but not for long: to wake a processor that went to
+        sleep takes longer than most looks."""
+        for _ in range(LINGER):
+            if self.poll(0):
+                return
+            Own.sched_yield()
+
     def catch_up(self):
         """Read what is owed. The interrupt may have hit behind it, so this does not wait for ever."""
         self.owed = False
         if not self.mine():
             return
-        poll = select.poll()
-        poll.register(self.fd, select.POLLIN)
         try:
-            if poll.poll(LATE_MS):
+            if self.poll(LATE_MS):
                 Own.read(self.fd, ANSWER_MAX)
         except OSError:
             pass  # the packet that follows will tell
