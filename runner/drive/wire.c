@@ -11,10 +11,13 @@
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 
+#define YIELDED_US 50 /* a yield that takes longer let somebody else run */
+
 void wire_init(struct wire *w, int listener)
 {
 	w->listener = listener;
 	w->conns_len = 0;
+	w->rhythm = RHYTHM_NULL;
 }
 
 void wire_drop(struct wire *w, size_t conn)
@@ -97,25 +100,33 @@ static bool take_from(struct wire *w, size_t conn, struct wire_news *ret)
 	return true;
 }
 
-static bool spin(struct wire *w, int conn, struct wire_news *ret)
+static int64_t now_us(void)
 {
-	struct timespec start;
 	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	do {
-		if (take_from(w, (size_t)conn, ret))
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* Whoever else wants the processor gets it, and ends this. */
+static bool poll_for(struct wire *w, size_t conn, struct wire_news *ret)
+{
+	int64_t start = now_us();
+	for (int64_t last = start, now; last - start < RHYTHM_POLL_US_MAX; last = now) {
+		if (take_from(w, conn, ret))
 			return true;
 		sched_yield();
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((now.tv_sec - start.tv_sec) * 1000000 + (now.tv_nsec - start.tv_nsec) / 1000 <
-		 WIRE_SPIN_US);
+		now = now_us();
+		if (now - last > YIELDED_US)
+			break;
+	}
 	return false;
 }
 
-int wire_next(struct wire *w, int other, int spin_on, bool wait, struct wire_news *ret, struct err *e)
+/* What is there, or comes within `wait_us` (negative: whenever). 1: something; 0: nothing. */
+static int sleep_for(struct wire *w, int other, int64_t wait_us, struct wire_news *ret, struct err *e)
 {
-	if (spin_on >= 0 && spin(w, spin_on, ret))
-		return 0;
+	const struct timespec wait = { .tv_sec = wait_us / 1000000,
+				       .tv_nsec = wait_us % 1000000 * 1000 };
 	for (;;) {
 		struct pollfd polls[2 + WIRE_CONNS_MAX];
 		size_t conns = w->conns_len;
@@ -123,27 +134,45 @@ int wire_next(struct wire *w, int other, int spin_on, bool wait, struct wire_new
 		for (size_t i = 0; i < conns; i++)
 			polls[1 + i] = (struct pollfd){ .fd = w->conns[i].fd, .events = POLLIN };
 		polls[1 + conns] = (struct pollfd){ .fd = other, .events = POLLIN };
-		int n = poll(polls, (nfds_t)(2 + conns), wait ? -1 : 0);
+		int n = ppoll(polls, (nfds_t)(2 + conns), wait_us < 0 ? NULL : &wait, NULL);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return err_sys(e, "wait for the adapter");
+		if (n == 0)
+			return 0;
 		if (polls[1 + conns].revents) { /* first, so that no flood of packets hides it */
 			*ret = (struct wire_news){ .kind = WIRE_OTHER };
-			return 0;
+			return 1;
 		}
 		for (size_t k = 0; k < conns; k++) {
 			size_t i = (w->turn + k) % conns;
 			if (!polls[1 + i].revents || !take_from(w, i, ret))
 				continue;
 			w->turn = i + 1; /* whoever spoke goes to the end of the queue */
-			return 0;
+			return 1;
 		}
-		if (polls[0].revents) {
+		if (polls[0].revents)
 			welcome(w);
-		} else if (!wait) {
-			*ret = (struct wire_news){ .kind = WIRE_OTHER };
-			return 0;
-		}
 	}
+}
+
+int wire_next(struct wire *w, int other, int expected, bool wait, struct wire_news *ret,
+	      struct err *e)
+{
+	int64_t start = now_us();
+	int64_t nap = !wait ? 0 : expected < 0 ? -1 : rhythm_nap_us(&w->rhythm);
+	enum rhythm_how how = RHYTHM_SLEPT;
+	int r = sleep_for(w, other, nap, ret, e);
+	if (r == 0 && !wait) {
+		*ret = (struct wire_news){ .kind = WIRE_OTHER };
+		return 0;
+	}
+	if (r == 0) {
+		how = poll_for(w, (size_t)expected, ret) ? RHYTHM_POLLED : RHYTHM_MISSED;
+		r = how == RHYTHM_POLLED ? 1 : sleep_for(w, other, -1, ret, e);
+	}
+	if (r > 0 && expected >= 0 && ret->kind == WIRE_PACKET)
+		rhythm_heard(&w->rhythm, now_us() - start, how);
+	return r < 0 ? r : 0;
 }

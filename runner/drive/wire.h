@@ -11,11 +11,11 @@
 #include <sys/types.h>
 
 #include "probe/event.h"
+#include "runner/drive/rhythm.h"
 
 struct err;
 
 #define WIRE_CONNS_MAX 16 /* at once; one more is closed at once */
-#define WIRE_SPIN_US   60 /* how long to poll for the next packet before sleeping */
 
 struct wire_conn {
 	int fd;
@@ -27,6 +27,7 @@ struct wire {
 	struct wire_conn conns[WIRE_CONNS_MAX];
 	size_t conns_len;
 	size_t turn;                  /* whose packet is looked for first */
+	struct rhythm rhythm;         /* of the packets that were expected */
 	char room[EVENT_LEN_MAX + 1]; /* the packet that was taken last */
 };
 
@@ -42,8 +43,8 @@ struct wire_news {
 
 void wire_init(struct wire *w, int listener);
 /* Wait for the next packet or hangup. WIRE_OTHER: `other` is readable (or, when !wait, nothing is
- * there). spin_on: the connection most likely to speak next, or -1. 0, or negative errno. */
-int wire_next(struct wire *w, int other, int spin_on, bool wait, struct wire_news *ret,
+ * there). expected: the connection that speaks next, in a rhythm; -1: who knows. 0, or negative errno. */
+int wire_next(struct wire *w, int other, int expected, bool wait, struct wire_news *ret,
 	      struct err *e);
 /* One packet; never waits. -EAGAIN: the other side does not read. */
 int wire_answer(struct wire *w, size_t conn, const char *packet);
