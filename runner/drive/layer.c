@@ -18,8 +18,10 @@
 #include "sandbox/base/fd.h"
 #include "sandbox/base/json.h"
 #include "sandbox/base/remove.h"
+#include "sandbox/mountinfo.h"
 
-#define JSON_LEN_MAX (64 << 20)
+#define JSON_LEN_MAX      (64 << 20)
+#define MOUNTINFO_LEN_MAX (16 << 20)
 
 void layer_done(struct layer *layer)
 {
@@ -270,6 +272,26 @@ static int search(const struct config *c, const struct cell_spec *spec, FILE *sa
 	return 0;
 }
 
+/* An overlay cannot hold what is mounted in the project, and a layer lies on all of it or on nothing. */
+static int refuse_mounts(const char *project, struct err *e)
+{
+	cleanup_free char *text = NULL;
+	cleanup(strv_done) struct strv mounts = STRV_NULL;
+	int r = fd_load(AT_FDCWD, "/proc/self/mountinfo", MOUNTINFO_LEN_MAX, &text, NULL, e);
+	r = r ? r : mountinfo_parse(text, &mounts, e);
+	if (r)
+		return r;
+	for (size_t i = 0; i < mounts.len; i++) {
+		if (!path_below(mounts.at[i], project) || text_eq(mounts.at[i], project))
+			continue;
+		err_set(e, ENOTSUP, "prepare: what it makes cannot lie on %s: %s is a mount of its own",
+			project, mounts.at[i]);
+		err_hint(e, "unmount it, or --prepare never");
+		return err_status(e, STATUS_USAGE);
+	}
+	return 0;
+}
+
 int layer_ready(const struct config *c, const char *const *caller, FILE *say, struct layer *ret,
 		struct err *e)
 {
@@ -285,7 +307,8 @@ int layer_ready(const struct config *c, const char *const *caller, FILE *say, st
 	own.timeout_ms = LAYER_TIMEOUT_MS;
 	cleanup(prepared_done) struct prepared p = PREPARED_NULL;
 	cleanup(layer_done) struct layer layer = LAYER_NULL;
-	int r = prepare(&own, NULL, caller, &p, e);
+	int r = refuse_mounts(c->project.path, e);
+	r = r ? r : prepare(&own, NULL, caller, &p, e);
 	if (r)
 		return r;
 	p.spec.cwd = p.spec.project;

@@ -309,10 +309,8 @@ static const struct cell_place *project_place(const struct make *m)
 static int save(const struct make *m, struct copy_result *ret, struct err *e)
 {
 	const struct cell_place *place = project_place(m);
-	if (!place) {
-		err_set(e, ENOTSUP, "prepare: there are mounts in %s", m->job->spec->project);
-		return err_status(e, STATUS_USAGE);
-	}
+	if (!place)
+		return err_set(e, EPROTO, "the cell of prepare had no overlay over the project");
 	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 	cleanup_close int upper = openat(m->cell.view.scratch, place->dir, flags);
 	cleanup_close int to = openat(m->job->dir, "new", flags);

@@ -21,11 +21,11 @@ before=$(state)
 
 if [ "$faults" = true ]; then
 	for point in cell-clone warden-mapped warden-before-pivot warden-after-pivot warden-ready \
-		forwarder warden-exited cell-release; do
+		forwarder copy-file warden-exited cell-release; do
 		struck=0
 		left=0
 		for ((round = 0; round < 3; round++)); do
-			FUMEHOOD_FAULT=$point:1 "$cell_run" --hold-ms 1000 --forward 9 -- ./suite >/dev/null 2>&1 &
+			FUMEHOOD_FAULT=$point:1 "$cell_run" --hold-ms 1000 --forward 9 --copy -- ./suite >/dev/null 2>&1 &
 			wait $! 2>/dev/null
 			[ $? -eq 137 ] && struck=$((struck + 1))
 			settled || left=$((left + 1))

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 import schema
-from place import NO_LONGER_THAN, Place, finish, ok, plan, skip, wait_for
+from place import BINARY, NO_LONGER_THAN, Place, finish, ok, plan, skip, wait_for
 
 FAULTS = sys.argv[2:] == ["true"]
 PYTEST = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
@@ -117,9 +117,9 @@ def test_tree():
     )
     ok(sorted(os.listdir(place.project)) == before and os.path.exists(os.path.join(place.project, "old.txt")), "the project is as it was")
     ok(not os.path.exists(os.path.join(place.home, ".npmrc")), "... and so is the home")
-    status, out, err = run(place)
+    folder = os.path.join(place.top, "out")
+    status, out, err = run(place, "--out", folder)
     ok(status == 0 and re.search("^prepared earlier: /.*/layer$", err, re.M), "the next run uses it again", status, out, err)
-    folder = place.folder()
     wrong = schema.errors_of_run(folder)
     with open(os.path.join(folder, "run.json"), encoding="utf-8") as text:
         about = json.load(text)
@@ -215,6 +215,50 @@ def test_left_process():
     place.done()
 
 
+def in_mounts(place, script, *args):
+    """A shell in a mount namespace of its own, with the rights to mount."""
+    user = [] if os.getuid() == 0 else ["--user", "--map-current-user", "--keep-caps"]
+    done = subprocess.run(
+        ["unshare", *user, "--mount", "sh", "-ec", script + '; exec "$@"', "sh", BINARY, *args],
+        cwd=place.project,
+        env=place.environment({"TOP": place.top}),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=NO_LONGER_THAN,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_on_overlay():
+    """A container's files lie on an overlay, where no whiteout can be made: a file with a mark stands for it."""
+    place = make_place()
+    os.mkdir(os.path.join(place.top, "layers"))
+    marks = "userxattr," if os.getuid() else ""
+    script = (
+        "cd $TOP; mount -t tmpfs none layers; mkdir layers/up layers/work; "
+        "mount -t overlay -o %slowerdir=$TOP,upperdir=layers/up,workdir=layers/work none $TOP; cd $TOP/project" % marks
+    )
+    net = ["--env", "NET=" + os.readlink("/proc/self/ns/net")]
+    status, out, err = in_mounts(place, script, "run", *net, "--", *PYTEST)
+    ok(status == 0 and "3 passed" in out and "nothing left behind" in out, "project and cache on an overlay", status, out, err)
+    place.done()
+
+
+def test_mount_in_project():
+    place = make_place()
+    script = "mount -t tmpfs none gone"
+    status, _, err = in_mounts(place, script, "exec", "--", "true")
+    ok(
+        status == 125 and "/project/gone is a mount of its own\nhint: unmount it, or --prepare never" in err,
+        "a mount in the project",
+        status,
+        err,
+    )
+    place.done()
+
+
 def test_two_at_once():
     place = make_place(**{"install.sh": INSTALL + "sleep 2\n"})
     args = ["exec", "--", "cat", "node_modules/run"]
@@ -280,6 +324,6 @@ def test_ctrl_c():
     place.done()
 
 
-for test in test_tree, test_damage, test_when, test_failure, test_left_process, test_two_at_once, test_kill, test_bound, test_ctrl_c:
+for test in test_on_overlay, test_mount_in_project, test_tree, test_damage, test_when, test_failure, test_left_process, test_two_at_once, test_kill, test_bound, test_ctrl_c:
     test()
 sys.exit(plan())
