@@ -116,8 +116,7 @@ int bare_give_up(const struct cell_spec *spec, struct err *e)
 	if (r < 0)
 		return r;
 	/* What a host refuses of these shows when the command's process looks at itself. */
-	if (spec->network == CELL_NETWORK_NONE)
-		landlock_close_network(NULL);
+	landlock_filter(spec, NULL);
 	filter_install(spec->allow_nested, NULL);
 	return 0;
 }
@@ -143,4 +142,8 @@ void bare_end(const struct cell_spec *spec, int proc)
 			poll(NULL, 0, ROUND_MS);
 	}
 	remove_tree(AT_FDCWD, spec->top, NULL);
+	char parent[PATH_MAX];
+	snprintf(parent, sizeof(parent), "%.*s", (int)(strrchr(spec->top, '/') - spec->top),
+		 spec->top);
+	rmdir(parent); /* unless other cells are in it */
 }

@@ -1,5 +1,6 @@
 #include "sandbox/landlock.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -223,22 +224,73 @@ int landlock_restrict(const struct cell_spec *spec, struct err *e)
 	return r;
 }
 
-/* ---- the network ---- */
+/* ---- what Landlock does not know ---- */
 
-int landlock_close_network(struct err *e)
+/* By these a process could be hindered that is not ours; 0, the caller itself, stays allowed. */
+static const struct {
+	long call;
+	unsigned int arg; /* which holds the number of a process */
+} on_others[] = {
+	{ SYS_prlimit64, 0 },      { SYS_sched_setaffinity, 0 }, { SYS_sched_setscheduler, 0 },
+	{ SYS_sched_setparam, 0 }, { SYS_sched_setattr, 0 },     { SYS_setpriority, 1 },
+	{ SYS_ioprio_set, 1 },
+};
+
+#define LOAD_ARG(n) \
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offsetof(struct seccomp_data, args[n]))
+#define IS(value, then, otherwise) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), then, otherwise)
+#define ANSWER(answer) BPF_STMT(BPF_RET | BPF_K, answer)
+
+struct program {
+	struct sock_filter rows[64];
+	unsigned short len;
+};
+
+static void add(struct program *p, const struct sock_filter *rows, size_t n)
+{
+	assert(p->len + n <= countof(p->rows));
+	memcpy(&p->rows[p->len], rows, n * sizeof(*rows));
+	p->len = (unsigned short)(p->len + n);
+}
+
+static void add_others(struct program *p)
+{
+	for (size_t i = 0; i < countof(on_others); i++) {
+		const struct sock_filter rows[] = {
+			IS(on_others[i].call, 0, 4), LOAD_ARG(on_others[i].arg),        IS(0, 0, 1),
+			ANSWER(SECCOMP_RET_ALLOW),   ANSWER(SECCOMP_RET_ERRNO | EPERM),
+		};
+		add(p, rows, countof(rows));
+	}
+}
+
+static void add_network(struct program *p)
+{
+	static const struct sock_filter rows[] = {
+		IS(SYS_socket, 0, 4),
+		LOAD_ARG(0),
+		IS(AF_UNIX, 2, 0),
+		IS(AF_NETLINK, 1, 0),
+		ANSWER(SECCOMP_RET_ERRNO | EACCES),
+	};
+	add(p, rows, countof(rows));
+}
+
+int landlock_filter(const struct cell_spec *spec, struct err *e)
 {
 	/* Calls of other architectures are killed by the cell's filter. */
-	static const struct sock_filter rows[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 4),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 2, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	const struct sock_fprog program = { countof(rows), (struct sock_filter *)rows };
+	static const struct sock_filter number =
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	static const struct sock_filter allow_rest = ANSWER(SECCOMP_RET_ALLOW);
+	struct program p = { .len = 0 };
+	add(&p, &number, 1);
+	add_others(&p);
+	if (spec->network == CELL_NETWORK_NONE)
+		add_network(&p);
+	add(&p, &allow_rest, 1);
+	const struct sock_fprog program = { p.len, p.rows };
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
-		return err_sys(e, "close the network");
+		return err_sys(e, "install a filter beside Landlock");
 	return 0;
 }

@@ -17,5 +17,6 @@ int landlock_abi(void);
 
 /* Restrict the calling thread and what comes from it, for good. no_new_privs must be set. */
 int landlock_restrict(const struct cell_spec *spec, struct err *e);
-/* Refuse sockets of every family but unix and netlink, in the same way. */
-int landlock_close_network(struct err *e);
+/* In the same way, what Landlock does not know: sockets of every family but unix and netlink, unless
+ * the cell has the host's network; setting limits and priorities of another process. */
+int landlock_filter(const struct cell_spec *spec, struct err *e);

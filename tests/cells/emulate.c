@@ -1,10 +1,11 @@
 /*
  * emulate: run a command under a filter that refuses what some hosts refuse.
  *
- * Usage: emulate docker|inside COMMAND...
- *   docker  as Docker's default profile: no namespaces, no mounts
- *   inside  namespaces are made, and nothing can be done in them, as where AppArmor
- *           restricts unprivileged user namespaces
+ * Usage: emulate docker|inside|no-landlock COMMAND...
+ *   docker       as Docker's default profile: no namespaces, no mounts
+ *   inside       namespaces are made, and nothing can be done in them, as where AppArmor
+ *                restricts unprivileged user namespaces
+ *   no-landlock  a kernel without it
  */
 #include <errno.h>
 #include <sched.h>
@@ -47,18 +48,44 @@ static int refuse_clone(scmp_filter_ctx filter)
 	return r;
 }
 
+static int refuse_docker(scmp_filter_ctx filter)
+{
+	int r = refuse(filter, working, countof(working));
+	if (!r)
+		r = refuse(filter, making, countof(making));
+	return r ? r : refuse_clone(filter);
+}
+
+static int refuse_inside(scmp_filter_ctx filter)
+{
+	return refuse(filter, working, countof(working));
+}
+
+static int refuse_landlock(scmp_filter_ctx filter)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), 444, 0);
+}
+
+static const struct {
+	const char *name;
+	int (*refuse)(scmp_filter_ctx filter);
+} hosts[] = {
+	{ "docker", refuse_docker },
+	{ "inside", refuse_inside },
+	{ "no-landlock", refuse_landlock },
+};
+
 int main(int argc, char **argv)
 {
-	if (argc < 3 || (strcmp(argv[1], "docker") != 0 && strcmp(argv[1], "inside") != 0)) {
-		fprintf(stderr, "usage: emulate docker|inside COMMAND...\n");
+	size_t i = 0;
+	while (argc > 2 && i < countof(hosts) && strcmp(argv[1], hosts[i].name) != 0)
+		i++;
+	if (argc < 3 || i == countof(hosts)) {
+		fprintf(stderr, "usage: emulate docker|inside|no-landlock COMMAND...\n");
 		return 64;
 	}
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-	int r = filter ? refuse(filter, working, countof(working)) : -ENOMEM;
-	if (!r && strcmp(argv[1], "docker") == 0)
-		r = refuse(filter, making, countof(making));
-	if (!r && strcmp(argv[1], "docker") == 0)
-		r = refuse_clone(filter);
+	int r = filter ? hosts[i].refuse(filter) : -ENOMEM;
 	if (!r)
 		r = seccomp_load(filter);
 	seccomp_release(filter);
