@@ -64,10 +64,9 @@ const struct setting settings[] = {
 	{ "project-mode", "project_mode", "overlay|copy",
 	  "copy: a copy of the project, for what an overlay cannot do", A(CHOICE, project_mode),
 	  AMONG(project_mode_names) },
-
 	{ "prepare", "prepare", "auto|again|never",
 	  "run its commands of fumehood.json: when needed, again, not at all", A(STEPS, prepare),
-	  AMONG(prepare_names) },
+	  AMONG(prepare_names), .of = CONFIG_RUN | CONFIG_EXEC },
 
 	{ "adapter", "adapter", "NAME", "the framework (default: found by its files)",
 	  A(ADAPTER, adapter), .group = "What is looked at", .of = CONFIG_RUN },

@@ -272,6 +272,15 @@ static int search(const struct config *c, const struct cell_spec *spec, FILE *sa
 	return 0;
 }
 
+static int refuse_landlock(const struct config *c, struct err *e)
+{
+	if (c->isolation != CELL_ISOLATION_LANDLOCK)
+		return 0;
+	err_set(e, EINVAL, "--isolation landlock: the commands of prepare need namespaces");
+	err_hint(e, "make by hand what they make, and --prepare never");
+	return err_status(e, STATUS_USAGE);
+}
+
 /* An overlay cannot hold what is mounted in the project, and a layer lies on all of it or on nothing. */
 static int refuse_mounts(const char *project, struct err *e)
 {
@@ -307,7 +316,8 @@ int layer_ready(const struct config *c, const char *const *caller, FILE *say, st
 	own.timeout_ms = LAYER_TIMEOUT_MS;
 	cleanup(prepared_done) struct prepared p = PREPARED_NULL;
 	cleanup(layer_done) struct layer layer = LAYER_NULL;
-	int r = refuse_mounts(c->project.path, e);
+	int r = refuse_landlock(c, e);
+	r = r ? r : refuse_mounts(c->project.path, e);
 	r = r ? r : prepare(&own, NULL, caller, &p, e);
 	if (r)
 		return r;

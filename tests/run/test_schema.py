@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import re
 import sys
 
 import schema
@@ -68,7 +69,48 @@ def spoil(line, path, value):
     return line
 
 
+# Settings that fumehood.json cannot have.
+WRONG_CONFIG = [
+    {},
+    {"version": 2},
+    {"version": 1, "netwrok": "none"},
+    {"version": 1, "network": "hots"},
+    {"version": 1, "timeout": 90},
+    {"version": 1, "timeout": "90"},
+    {"version": 1, "scratch_size": "1T"},
+    {"version": 1, "forward": [0]},
+    {"version": 1, "without": ["moon"]},
+    {"version": 1, "env": {"sett": {}}},
+    {"version": 1, "prepare": "npm ci"},
+    {"version": 1, "prepare": [{"run": "npm ci"}]},
+    {"version": 1, "prepare": [{"run": [], "inputs": []}]},
+]
+
+
+def keys_of(schema_of_config):
+    """With dots, as the settings table has them."""
+    for name, value in schema_of_config["properties"].items():
+        if "properties" in value:
+            yield from (name + "." + inner for inner in value["properties"])
+        elif name != "version":
+            yield name
+
+
+def check_config():
+    """The manual, which the unit tests hold true to the settings, has each key, and an example."""
+    with open(os.path.join(schema.ROOT, "runner/fumehood.1"), encoding="utf-8") as text:
+        page = text.read()
+    validator = schema.load("config")
+    in_page = sorted(re.findall(r"^\.It Fl .* Bq ([a-z_.]+)", page, re.M))
+    ok(in_page == sorted(keys_of(validator.schema)), "config has the keys of the manual")
+    example = re.search(r"^\.Bd -literal[^\n]*\n(.*?)\n\.Ed", page, re.M | re.S)
+    ok(not schema.errors(validator, json.loads(example[1])), "the manual's example fits")
+    for wrong in WRONG_CONFIG:
+        ok(schema.errors(validator, wrong), "config %s is refused" % wrong)
+
+
 def main():
+    check_config()
     for name in sorted(os.listdir(FIXTURES)):
         found = schema.errors_of_run(os.path.join(FIXTURES, name))
         ok(not found, "run %s fits: %s" % (name, "; ".join(found[:3])))
