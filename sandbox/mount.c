@@ -37,7 +37,8 @@ int mount_clone(int dir_fd, const char *path, unsigned int flags, int *ret, stru
 
 int mount_restrict(int mount, uint64_t attr, unsigned int flags, struct err *e)
 {
-	struct mount_attr set = { .attr_set = attr, .propagation = MS_PRIVATE };
+	struct mount_attr set = { .attr_set = attr,
+				  .propagation = barrier("private") ? MS_PRIVATE : 0 };
 	if (mount_setattr(mount, "", AT_EMPTY_PATH | flags, &set, sizeof(set)) < 0)
 		return err_sys(e, "restrict a mount");
 	return 0;

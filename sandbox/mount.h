@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/mount.h>
 
+#include "sandbox/base/barrier.h"
+
 struct err;
 
 struct mount_option {
@@ -25,3 +27,10 @@ int mount_clone(int dir_fd, const char *path, unsigned int flags, int *ret, stru
 int mount_restrict(int mount, uint64_t attr, unsigned int flags, struct err *e);
 /* Attach at an absolute path that stands. */
 int mount_at(int mount, const char *path, struct err *e);
+
+/* Attributes of every mount that files of others can stand on. */
+static inline uint64_t mount_tame(void)
+{
+	return (barrier("nosuid") ? MOUNT_ATTR_NOSUID : 0) |
+	       (barrier("nodev") ? MOUNT_ATTR_NODEV : 0);
+}

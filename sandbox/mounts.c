@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sandbox/base/barrier.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/copy.h"
 #include "sandbox/base/err.h"
@@ -61,6 +62,8 @@ int mounts_begin(const struct cell_spec *spec, const struct scratch_disk *disk, 
 
 int mounts_proc(struct mounts *m, struct err *e)
 {
+	if (!barrier("proc"))
+		return mount_clone(AT_FDCWD, "/proc", AT_RECURSIVE, &m->proc_mount, e);
 	int r = mount_new("proc", NULL, 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
 			  &m->proc_mount, e);
 	return r < 0 ? cause_explain(CAUSE_AT_PROC, NULL, e) : 0;
@@ -73,7 +76,8 @@ int mounts_enter(struct mounts *m, struct err *e)
 	cleanup_close int tree = -1;
 	int r = mount_clone(AT_FDCWD, "/", AT_RECURSIVE, &tree, e);
 	if (!r)
-		r = mount_restrict(tree, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+		r = mount_restrict(tree,
+				   mount_tame() | (barrier("read-only") ? MOUNT_ATTR_RDONLY : 0),
 				   AT_RECURSIVE, e);
 	if (!r)
 		r = devices_clone(m->devices, e);
@@ -151,8 +155,8 @@ static int open_base(const struct lower *lower, int *ret, struct err *e)
 		{ "userxattr", NULL },
 		{ "xino", "off" },
 	};
-	return mount_new("overlay", options, countof(options),
-			 MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, ret, e);
+	return mount_new("overlay", options, countof(options), MOUNT_ATTR_RDONLY | mount_tame(),
+			 ret, e);
 }
 
 /* Layers are named through /proc/self/fd and from the scratch as working directory, because the
@@ -167,7 +171,7 @@ static int new_overlay(const struct layout_place *place, const char *work, const
 		{ "volatile", NULL },
 	};
 	size_t n = countof(options) - !m->on_disk;
-	return mount_new("overlay", options, n, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, ret, e);
+	return mount_new("overlay", options, n, mount_tame(), ret, e);
 }
 
 static bool is_etc(const struct layout_place *place)
@@ -204,6 +208,8 @@ static int overlay_etc(const struct layout_place *place, const char *work, const
 static int prepare_overlay(const struct layout_place *place, const struct mounts *m, int *ret,
 			   int *ret_base, struct err *e)
 {
+	if (!barrier("overlay"))
+		return 0;
 	cleanup(lower_done) struct lower lower = { .tree = -1 };
 	int r = open_lower(place, m, &lower, e);
 	if (r < 0)
@@ -441,7 +447,7 @@ static int attach_places(const struct layout *layout, bool project, struct mount
 {
 	for (size_t i = 0; i < layout->len; i++) {
 		const struct layout_place *place = &layout->places[i];
-		if (place->project != project)
+		if (place->project != project || !barrier(place->dir))
 			continue;
 		int r = 0;
 		if (!place->overlay)
@@ -528,7 +534,7 @@ static int hide(const struct cell_spec *spec, const struct scratch_disk *disk, i
 		struct err *e)
 {
 	int r = disk->parent ? hide_path(disk->parent, scratch, e) : 0;
-	for (size_t i = 0; i < spec->hidden_len && !r; i++)
+	for (size_t i = 0; i < spec->hidden_len && !r && barrier("hide"); i++)
 		r = hide_path(spec->hidden[i], scratch, e);
 	return r;
 }
@@ -536,8 +542,8 @@ static int hide(const struct cell_spec *spec, const struct scratch_disk *disk, i
 int mounts_cover(const struct cell_spec *spec, const struct scratch_disk *disk,
 		 const struct layout *layout, struct mounts *m, struct err *e)
 {
-	int r = devices_mount(m->scratch_mount, m->devices, e);
-	if (!r)
+	int r = barrier("dev") ? devices_mount(m->scratch_mount, m->devices, e) : 0;
+	if (!r && barrier("dev") && barrier("ipc"))
 		r = sources_mount_queues(e);
 	if (!r)
 		r = mount_at(m->proc_mount, "/proc", e);
@@ -570,12 +576,14 @@ static int hide_entry(const char *path, struct err *e)
 }
 
 /* Root's id is the host's root for the kernel: without this it could write sysctls that have no
- * namespace, and read what is the kernel's. To a user's one id all that is closed by its modes. */
-static int seal_proc(int proc, struct err *e)
+ * namespace, and read what is the kernel's. To a user's one id all that is closed by its modes, but
+ * for the names of its keys. */
+static int seal_proc(int proc, bool root, struct err *e)
 {
 	static const struct {
 		const char *name;
 		bool hidden; /* otherwise it is read-only */
+		bool open_to_users;
 	} entries[] = {
 		{ "sys", false },
 		{ "sysrq-trigger", false },
@@ -587,7 +595,7 @@ static int seal_proc(int proc, struct err *e)
 		{ "mtrr", false },
 		{ "dynamic_debug", false },
 		{ "kcore", true },
-		{ "keys", true },
+		{ "keys", true, true },
 		{ "timer_list", true },
 		{ "sched_debug", true },
 		{ "latency_stats", true },
@@ -595,6 +603,8 @@ static int seal_proc(int proc, struct err *e)
 	for (size_t i = 0; i < countof(entries); i++) {
 		char path[64];
 		snprintf(path, sizeof(path), "/proc/%s", entries[i].name);
+		if (!root && !entries[i].open_to_users)
+			continue;
 		if (access(path, F_OK) < 0) /* this kernel has none */
 			continue;
 		int r = entries[i].hidden ? hide_entry(path, e)
@@ -610,16 +620,18 @@ int mounts_seal(const struct cell_spec *spec, struct mounts *m, struct err *e)
 	cleanup_close int drop = -1;
 	int r = mount_clone(m->scratch_mount, SCRATCH_DROP, 0, &drop, e);
 	if (!r)
-		r = attach_sealed(m->scratch_mount, SCRATCH_OWN, CELL_RUN_DIR, e);
+		r = barrier("run-dir")
+			    ? attach_sealed(m->scratch_mount, SCRATCH_OWN, CELL_RUN_DIR, e)
+			    : 0;
 	if (!r)
 		r = mount_at(drop, CELL_DROP_DIR, e);
-	return r < 0 || spec->uid != 0 ? r : seal_proc(m->proc, e);
+	return r < 0 || !barrier("proc-seal") ? r : seal_proc(m->proc, spec->uid == 0, e);
 }
 
 int mounts_leave(struct mounts *m, struct err *e)
 {
 	/* pivot_root left the old root mounted on the new one. */
-	if (fchdir(m->root) < 0 || umount2(".", MNT_DETACH) < 0)
+	if (barrier("old-root") && (fchdir(m->root) < 0 || umount2(".", MNT_DETACH) < 0))
 		return err_sys(e, "let go of the old root");
 	fd_close_at(&m->scratch_mount);
 	fd_close_at(&m->proc_mount);

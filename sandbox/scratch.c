@@ -20,7 +20,7 @@ static int clone_folder(const char *path, int *ret, struct err *e)
 	cleanup_close int mount = -1;
 	int r = mount_clone(AT_FDCWD, path, 0, &mount, e);
 	if (!r)
-		r = mount_restrict(mount, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 0, e);
+		r = mount_restrict(mount, mount_tame(), 0, e);
 	if (!r)
 		*ret = take_fd(&mount);
 	return r;
@@ -39,8 +39,7 @@ int scratch_new(const struct cell_spec *spec, const char *path, int *ret, struct
 		{ "nr_inodes", inodes },
 		{ "mode", "0755" },
 	};
-	return mount_new("tmpfs", options, countof(options), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
-			 ret, e);
+	return mount_new("tmpfs", options, countof(options), mount_tame(), ret, e);
 }
 
 static int make_folder(int scratch, const char *path, mode_t mode, struct err *e)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "sandbox/base/barrier.h"
 #include "sandbox/base/buf.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
@@ -27,7 +28,8 @@ uint64_t namespaces_flags(const struct cell_spec *spec)
 {
 	uint64_t flags = 0;
 	for (size_t i = 0; i < countof(namespaces); i++)
-		flags |= namespaces[i].flag;
+		if (barrier(namespaces[i].name))
+			flags |= namespaces[i].flag;
 	if (spec->network == CELL_NETWORK_HOST)
 		flags &= ~(uint64_t)CLONE_NEWNET;
 	return flags;
