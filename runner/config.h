@@ -63,9 +63,10 @@ struct config {
 	bool json;
 	bool quiet;
 	bool verbose;
-	int color;    /* enum config_color */
-	char *out;    /* NULL: in the state folder */
-	char *report; /* NULL: stderr; "-": stdout */
+	int color;        /* enum config_color */
+	char *out;        /* NULL: in the state folder */
+	char *report;     /* NULL: stderr; "-": stdout */
+	struct strv keep; /* "PATH" or "PATH=DEST", PATH absolute */
 	char *project_asked;
 
 	char *home; /* real path; NULL: the caller has none */

@@ -11,6 +11,7 @@
 
 #include "runner/command.h"
 #include "runner/drive/changes.h"
+#include "runner/drive/keep.h"
 #include "runner/drive/layer.h"
 #include "runner/drive/prepare.h"
 #include "runner/drive/signals.h"
@@ -33,10 +34,12 @@ struct exec {
 	struct cell_event end;
 	double seconds;
 	struct changes changes;
+	struct keeps keeps;
 };
 
 static void exec_done(struct exec *x)
 {
+	keeps_done(&x->keeps);
 	changes_done(&x->changes);
 	changes_base_free(x->base);
 	cell_done(&x->cell);
@@ -126,6 +129,7 @@ static int write_report(const struct exec *x, FILE *out, const struct terminal *
 		.status = status_of(&x->end),
 		.seconds = x->seconds,
 		.changes = &x->changes,
+		.keeps = &x->keeps,
 	};
 	const struct effects_look look = { .terminal = terminal, .verbose = c->verbose };
 	return c->json ? effects_write_json(&effects, out, e)
@@ -175,16 +179,28 @@ static bool is_asked_to_tell(const struct config *c)
 	return !c->quiet || c->report;
 }
 
+/* Of a command that failed there may be nothing to bring out: its own status says more. */
+static int bring_out(struct exec *x, struct err *e)
+{
+	struct err why = ERR_NULL;
+	int r = keeps_bring(&x->keeps, &x->cell, &why);
+	if (r && status_of(&x->end))
+		return strv_add(&x->prepared.notes, why.text) ? err_set(e, ENOMEM, "no memory") : 0;
+	if (r)
+		*e = why;
+	return r;
+}
+
 static int after(struct exec *x, struct err *e)
 {
 	if (x->end.exec_failed)
 		return explain_exec(x, e);
-	int r = 0;
-	if (x->base) {
-		r = kill_survivors(x, e);
-		r = r ? r : changes_look(x->base, &x->cell, &x->changes, e);
-		r = r ? r : tell(x, e);
-	}
+	int r = x->base || x->keeps.len ? kill_survivors(x, e) : 0;
+	if (!r && x->base)
+		r = changes_look(x->base, &x->cell, &x->changes, e);
+	r = r ? r : bring_out(x, e);
+	if (!r && x->base)
+		r = tell(x, e);
 	return r ? r : let_go(x, e);
 }
 
@@ -221,6 +237,7 @@ static int exec_command(struct exec *x, struct err *e)
 		return err_hint(e, "say what to run: fumehood exec -- CMD");
 	}
 	int r = open_report(x, e);
+	r = r ? r : keeps_open((const char *const *)c->keep.at, &x->keeps, e);
 	r = r ? r : prepare(c, NULL, (const char *const *)environ, &x->prepared, e);
 	r = r ? r
 	      : layer_ready(c, (const char *const *)environ, c->quiet ? NULL : stderr, &x->layer, e);
@@ -246,7 +263,8 @@ static int run(int argc, const char *const *argv, struct err *e)
 					     .layer = LAYER_NULL,
 					     .report = -1,
 					     .cell = CELL_NULL,
-					     .changes = CHANGES_NULL };
+					     .changes = CHANGES_NULL,
+					     .keeps = KEEPS_NULL };
 	signal(SIGPIPE, SIG_IGN); /* a reader of stderr that is gone shall not cost the status */
 	int r = config_load(&c, CONFIG_EXEC, argc, argv, e);
 	r = r ? r : exec_command(&x, e);
@@ -266,6 +284,6 @@ const struct command cmd_exec = {
 		"Examples:\n"
 		"  fumehood exec -- make install\n"
 		"  fumehood exec -q --json --report effects.json -- ./configure\n"
-		"  fumehood exec --network host -- npm ci\n",
+		"  fumehood exec --network host --keep dist -- npm run build\n",
 	.run = run,
 };

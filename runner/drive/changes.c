@@ -125,16 +125,6 @@ static bool add_raw(cJSON *object, const char *key, const char *json)
 	return json ? cJSON_AddRawToObject(object, key, json) : cJSON_AddNullToObject(object, key);
 }
 
-static int say(int channel, const cJSON *line, struct err *e)
-{
-	cleanup_free char *text = json_line(line);
-	if (!text)
-		return no_memory(e);
-	if (fd_write_full(channel, text, strlen(text)) || fd_write_full(channel, "\n", 1))
-		return err_sys(e, "write to the runner");
-	return 0;
-}
-
 static int say_row(int channel, const struct delta *d, size_t below, struct err *e)
 {
 	cleanup_json cJSON *row = cJSON_CreateObject();
@@ -145,7 +135,7 @@ static int say_row(int channel, const struct delta *d, size_t below, struct err 
 	    !add_raw(row, "before", d->before) || !add_raw(row, "after", d->after) ||
 	    (below && !cJSON_AddNumberToObject(row, "below", (double)below)))
 		return no_memory(e);
-	return say(channel, row, e);
+	return looker_say(channel, row, e);
 }
 
 static int say_totals(int channel, const struct changes *c, struct err *e)
@@ -165,7 +155,7 @@ static int say_totals(int channel, const struct changes *c, struct err *e)
 		if (!count || !bytes)
 			return no_memory(e);
 	}
-	return say(channel, line, e);
+	return looker_say(channel, line, e);
 }
 
 static void drop_touches(struct delta_list *list)
@@ -225,56 +215,32 @@ static int take_totals(const cJSON *line, struct changes *c, struct err *e)
 		       : err_set(e, EPROTO, "the looker sent other totals");
 }
 
-/* 1: that was the last. */
-static int take_line(struct changes *c, const char *text, struct err *e)
+static int take_line(void *with, cJSON *line, const char *kind, struct err *e)
 {
-	cleanup_json cJSON *line = cJSON_Parse(text);
-	const char *kind = json_text(line, "kind");
-	if (text_eq(kind, "err"))
-		return looker_raise(line, e);
+	struct changes *c = with;
 	if (text_eq(kind, "totals")) {
 		int r = take_totals(line, c, e);
 		return r ? r : 1;
 	}
 	if (!text_eq(kind, "row"))
-		return line ? err_set(e, EPROTO, "the looker sent a line that is none of ours")
-			    : no_memory(e);
-	cJSON_DeleteItemFromObjectCaseSensitive(line, "kind");
-	cJSON_AddItemToArray(c->rows, take_ptr(&line));
+		return err_set(e, EPROTO, "the looker sent a line that is none of ours");
+	cJSON *row = cJSON_Duplicate(line, true);
+	if (!row || !cJSON_AddItemToArray(c->rows, row))
+		return no_memory(e);
+	cJSON_DeleteItemFromObjectCaseSensitive(row, "kind");
 	return 0;
-}
-
-static void file_close_at(FILE **file)
-{
-	if (*file)
-		fclose(*file);
-}
-
-static int take_lines(struct looker *looker, struct changes *c, struct err *e)
-{
-	cleanup(file_close_at) FILE *lines = fdopen(looker->channel, "re");
-	if (!lines)
-		return err_sys(e, "read from the looker");
-	looker->channel = -1;
-	cleanup_free char *line = NULL;
-	size_t room = 0;
-	int r = 0;
-	while (!r && getline(&line, &room, lines) > 0)
-		r = take_line(c, line, e);
-	if (!r)
-		return err_set(e, EPIPE, "the looker ended before its time");
-	return r < 0 ? r : 0;
 }
 
 int changes_look(struct changes_base *base, const struct cell *cell, struct changes *ret,
 		 struct err *e)
 {
-	cleanup(looker_done) struct looker looker = LOOKER_NULL;
 	cleanup(changes_done) struct changes c = { .rows = cJSON_CreateArray() };
 	if (!c.rows)
 		return no_memory(e);
-	int r = looker_fork(&(struct looker_task){ look, &base }, cell, &looker, e);
-	r = r ? r : take_lines(&looker, &c, e);
+	int r = looker_ask(&(struct looker_task){ .look = look, .with = &base }, cell, take_line,
+			   &c, e);
+	if (r)
+		return err_in(e, "look at what the command changed");
 	if (!r)
 		*ret = take(&c, CHANGES_NULL);
 	return r;

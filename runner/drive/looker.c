@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -26,25 +27,28 @@
 #define SENSORS_MAX 16
 
 /* Close all but what the looker needs; 0, 1 and 2 become /dev/null. */
-static int close_others(const struct cell *cell, int channel, struct err *e)
+static int close_others(const struct looker_task *task, const struct cell *cell, int channel,
+			struct err *e)
 {
-	int keep[CELL_TREES_MAX + 32] = { 0,
-					  1,
-					  2,
-					  cell->pidfd,
-					  channel,
-					  fault_fd(),
-					  cell->view.root,
-					  cell->view.proc,
-					  cell->view.scratch,
-					  cell->view.fanotify,
-					  cell->view.listener,
-					  cell->view.userns };
+	int keep[CELL_TREES_MAX + 32 + LOOKER_FDS_MAX] = { 0,
+							   1,
+							   2,
+							   cell->pidfd,
+							   channel,
+							   fault_fd(),
+							   cell->view.root,
+							   cell->view.proc,
+							   cell->view.scratch,
+							   cell->view.fanotify,
+							   cell->view.listener,
+							   cell->view.userns };
 	size_t n = 12;
 	for (size_t i = 0; i < CELL_SOURCE_N; i++)
 		keep[n++] = cell->view.sources[i];
 	for (size_t i = 0; i < cell->view.places_len; i++)
 		keep[n++] = cell->view.places[i].base;
+	for (size_t i = 0; i < task->fds_len; i++)
+		keep[n++] = task->fds[i];
 	assert(n <= countof(keep));
 	int r = fd_null_standard(e);
 	return r < 0 ? r : fd_close_others(keep, n, e);
@@ -156,7 +160,7 @@ static _Noreturn void looker(const struct looker_task *task, const struct cell *
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	int r = close_others(cell, channel, &e);
+	int r = close_others(task, cell, channel, &e);
 	if (!r)
 		r = join(cell, runner, &e);
 	if (!r)
@@ -166,14 +170,54 @@ static _Noreturn void looker(const struct looker_task *task, const struct cell *
 	_exit(r ? 1 : 0);
 }
 
+int looker_say(int channel, const cJSON *line, struct err *e)
+{
+	cleanup_free char *text = json_line(line);
+	if (!text)
+		return err_set(e, ENOMEM, "write to the runner: no memory");
+	if (fd_write_full(channel, text, strlen(text)) || fd_write_full(channel, "\n", 1))
+		return err_sys(e, "write to the runner");
+	return 0;
+}
+
+static void file_close_at(FILE **file)
+{
+	if (*file)
+		fclose(*file);
+}
+
+int looker_ask(const struct looker_task *task, const struct cell *cell,
+	       int (*take_line)(void *with, cJSON *line, const char *kind, struct err *e),
+	       void *with, struct err *e)
+{
+	cleanup(looker_done) struct looker looker = LOOKER_NULL;
+	int r = looker_fork(task, cell, &looker, e);
+	if (r)
+		return r;
+	cleanup(file_close_at) FILE *lines = fdopen(looker.channel, "r");
+	if (!lines)
+		return err_sys(e, "read from the looker");
+	looker.channel = -1;
+	cleanup_free char *text = NULL;
+	size_t room = 0;
+	while (!r && getline(&text, &room, lines) > 0) {
+		cleanup_json cJSON *line = cJSON_Parse(text);
+		const char *kind = json_text(line, "kind");
+		if (!kind)
+			return err_set(e, EPROTO, "the looker sent a line that is none of ours");
+		r = text_eq(kind, "err") ? looker_raise(line, e) : take_line(with, line, kind, e);
+	}
+	if (!r)
+		return err_set(e, EPIPE, "the looker ended before its time");
+	return r < 0 ? r : 0;
+}
+
 int looker_raise(const cJSON *line, struct err *e)
 {
 	err_set(e, (int)json_number(line, "code", EIO), "%s", json_text(line, "text"));
 	err_status(e, (int)json_number(line, "status", 0));
 	const char *hint = json_text(line, "hint");
-	if (hint && *hint)
-		err_hint(e, "%s", hint);
-	return err_in(e, "looker");
+	return hint && *hint ? err_hint(e, "%s", hint) : -e->code;
 }
 
 int looker_fork(const struct looker_task *task, const struct cell *cell, struct looker *ret,
@@ -198,7 +242,8 @@ int looker_start(const struct order *order, const struct order_setup *setup,
 		 const struct cell *cell, struct looker *ret, struct err *e)
 {
 	const struct suite suite = { order, setup };
-	return looker_fork(&(struct looker_task){ look_at_suite, &suite }, cell, ret, e);
+	return looker_fork(&(struct looker_task){ .look = look_at_suite, .with = &suite }, cell,
+			   ret, e);
 }
 
 void looker_done(struct looker *looker)

@@ -21,9 +21,18 @@ struct looker {
 struct looker_task {
 	int (*look)(const void *with, const struct cell *cell, int channel, struct err *e);
 	const void *with;
+	const int *fds; /* of its own, at most LOOKER_FDS_MAX */
+	size_t fds_len;
 };
+#define LOOKER_FDS_MAX 64
 int looker_fork(const struct looker_task *task, const struct cell *cell, struct looker *ret,
 		struct err *e);
+/* What a task says: one line of JSON. */
+int looker_say(int channel, const cJSON *line, struct err *e);
+/* Forks, and hands each line and its "kind" to take() until that returns 1: it was the last. */
+int looker_ask(const struct looker_task *task, const struct cell *cell,
+	       int (*take)(void *with, cJSON *line, const char *kind, struct err *e), void *with,
+	       struct err *e);
 /* Raises a line of the kind "err" as one's own. */
 int looker_raise(const cJSON *line, struct err *e);
 

@@ -58,7 +58,7 @@ static int take_line(struct run *run, const char *text, size_t len, struct err *
 	else if (text_eq(kind, "over"))
 		run->over = true;
 	else if (text_eq(kind, "err"))
-		return looker_raise(line, e);
+		return looker_raise(line, e) ? err_in(e, "looker") : 0;
 	if (run->over || text_eq(kind, "ready"))
 		return 0;
 	run->result->tests_len += text_eq(kind, "test");

@@ -162,6 +162,32 @@ static void survivors(struct page *p)
 	fputs("\n", p->out);
 }
 
+static void kept(struct page *p)
+{
+	const struct keeps *keeps = p->effects->keeps;
+	for (size_t i = 0; i < keeps->len; i++) {
+		const struct keep *keep = &keeps->at[i];
+		if (!keep->done)
+			continue;
+		fprintf(p->out, "%skept%s ", style(p, STYLE_BOLD), style(p, STYLE_PLAIN));
+		put(p, quoted(keep->path));
+		if (!text_eq(keep->path, keep->to)) {
+			fputs(" as ", p->out);
+			put(p, quoted(keep->to));
+		}
+		fprintf(p->out, ": %ju file%s, %ju byte%s\n", (uintmax_t)keep->files,
+			plural(keep->files), (uintmax_t)keep->bytes, plural(keep->bytes));
+	}
+	for (size_t i = 0; i < keeps->left_out.len; i++) {
+		fputs("not kept: ", p->out);
+		put(p, printable(keeps->left_out.at[i]));
+		fputs("\n", p->out);
+	}
+	if (keeps->left_out_len > keeps->left_out.len)
+		fprintf(p->out, "not kept: %ju more\n",
+			(uintmax_t)(keeps->left_out_len - keeps->left_out.len));
+}
+
 static const char *signal_of(const struct cell_event *end)
 {
 	return WIFSIGNALED(end->wait_status) ? sigabbrev_np(WTERMSIG(end->wait_status)) : NULL;
@@ -199,6 +225,7 @@ int effects_write_text(const struct effects *effects, const struct effects_look 
 	for (size_t i = 0; i < CHANGES_ZONES_N; i++)
 		zone(&p, i, &left);
 	survivors(&p);
+	kept(&p);
 	for (const char *const *note = effects->notes; note && *note; note++) {
 		fputs("note: ", out);
 		put(&p, printable(*note));
@@ -252,6 +279,24 @@ static cJSON *processes_json(const struct cell_event *end)
 	return take_ptr(&list);
 }
 
+static cJSON *kept_json(const struct keeps *keeps)
+{
+	cleanup_json cJSON *list = cJSON_CreateArray();
+	for (size_t i = 0; list && i < keeps->len; i++) {
+		const struct keep *keep = &keeps->at[i];
+		if (!keep->done)
+			continue;
+		cJSON *object = cJSON_CreateObject();
+		cJSON_AddItemToArray(list, object);
+		if (json_add_name(object, "path", keep->path) ||
+		    json_add_name(object, "to", keep->to) ||
+		    !cJSON_AddNumberToObject(object, "files", (double)keep->files) ||
+		    !cJSON_AddNumberToObject(object, "bytes", (double)keep->bytes))
+			return NULL;
+	}
+	return take_ptr(&list);
+}
+
 static cJSON *signal_json(const struct cell_event *end)
 {
 	char name[32];
@@ -279,6 +324,9 @@ int effects_write_json(const struct effects *x, FILE *out, struct err *e)
 	    !cJSON_AddNumberToObject(tree, "unlisted", (double)(x->changes->len - listed)) ||
 	    !add(tree, "processes", processes_json(x->end)) ||
 	    !cJSON_AddNumberToObject(tree, "processes_len", x->end->survivors_len) ||
+	    !add(tree, "kept", kept_json(x->keeps)) ||
+	    !add(tree, "not_kept", json_texts((const char *const *)x->keeps->left_out.at)) ||
+	    !cJSON_AddNumberToObject(tree, "not_kept_len", (double)x->keeps->left_out_len) ||
 	    !add(tree, "notes", json_texts(x->notes)) || !about_isolation(tree, x->isolation))
 		return no_memory(e);
 	cleanup_free char *text = json_line(tree);

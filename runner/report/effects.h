@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "runner/drive/changes.h"
+#include "runner/drive/keep.h"
 #include "sandbox/cell.h"
 
 struct err;
@@ -21,6 +22,7 @@ struct effects {
 	int status; /* the exit status that stands for it */
 	double seconds;
 	const struct changes *changes;
+	const struct keeps *keeps;
 };
 
 struct effects_look {

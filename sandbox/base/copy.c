@@ -135,8 +135,7 @@ static int send_piece(int from, int to, off_t at, off_t end)
 	return 0;
 }
 
-/* 0, or -1 and errno. */
-static int send_all(int from, int to, off_t len)
+int copy_content(int from, int to, off_t len)
 {
 	if (len == 0 || ioctl(to, FICLONE, from) == 0)
 		return 0;
@@ -161,7 +160,7 @@ static int copy_file(struct copy *c, const char *path, const struct stat *st, st
 	cleanup_close int to = openat(c->to, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (to < 0)
 		return err_sys(e, "make %s", path);
-	if (send_all(from, to, st->st_size) < 0)
+	if (copy_content(from, to, st->st_size) < 0)
 		return err_sys(e, "copy %s", path);
 	c->result.bytes += (uint64_t)st->st_size;
 	return copy_xattrs(c, from, to, path, e);

@@ -9,6 +9,7 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct err;
 struct stat;
@@ -21,6 +22,10 @@ struct copy_how {
 	/* An overlay's upper layer, made with userxattr: the copy can be one of its lower layers. */
 	bool layer;
 };
+
+/* The content of one file of len bytes into an empty one: shared where the file system can, holes
+ * kept. 0, or -1 and errno. */
+int copy_content(int from, int to, off_t len);
 
 struct copy_result {
 	uint64_t files; /* of every type */

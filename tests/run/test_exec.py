@@ -443,8 +443,123 @@ def test_hostile_leavings():
     place.done()
 
 
+KEEP_DEEDS = """
+mkdir -p out/deep; echo result > out/deep/result; echo tool > out/tool; chmod 4755 out/tool
+printf changed > dist/old; rm dist/gone
+cd out
+ln -s deep/result good; ln -s ../tool deep/up
+ln -s /etc/passwd absolute; ln -s ../../x outside; ln -s deep/../../x round; ln -s . here; ln -s here/../.. hop
+mkfifo fifo; echo closed > closed; chmod 0 closed; mkdir shut; echo in > shut/in; chmod 0 shut
+truncate -s 1G sparse
+echo t > /tmp/fumehood-keep-t
+"""
+KEEP_FILES = {"deeds": KEEP_DEEDS, "dist/old": "old", "dist/gone": "gone", "dist/same": "same", "elsewhere/x": "x"}
+
+
+def keep_place():
+    place = Place(KEEP_FILES)
+    os.makedirs(os.path.join(place.project, "deep"))
+    return place
+
+
+def listing(top):
+    """Each path below top: its mode, and what is in it or where it leads."""
+    found = {}
+    for folder, folders, files in os.walk(top):
+        for name in folders + files:
+            path = os.path.join(folder, name)
+            short = os.path.relpath(path, top)
+            info = os.lstat(path)
+            if os.path.islink(path):
+                found[short] = os.readlink(path)
+            elif os.path.isdir(path):
+                found[short] = "%o" % (info.st_mode & 0o7777)
+            else:
+                found[short] = "%o %d" % (info.st_mode & 0o7777, info.st_size)
+    return found
+
+
+KEPT_OUT = {
+    "deep": "755",
+    "deep/result": "644 7",
+    "deep/up": "../tool",
+    "good": "deep/result",
+    "here": ".",
+    "tool": "755 5",
+    "closed": "0 7",
+    "shut": "0",
+    "sparse": "644 1073741824",
+}
+
+
+def test_keep():
+    place = keep_place()
+    os.umask(0o022)
+    before = os.stat(os.path.join(place.project, "dist/same"))
+    args = ["exec", "--json", "--report", "-", "--keep", "out", "--keep", "dist", "--keep", "out/deep/result=made/by/r"]
+    status, out, err = place.run(args + ["--", "sh", "deeds"])
+    report = json.loads(out) if out else {}
+    wrong = schema.errors(schema.load("exec"), report)
+    ok(status == 0 and not err and not wrong, "results come out", status, err, wrong)
+    found = listing(os.path.join(place.project, "out"))
+    found.pop("shut/in", None)  # root can look into it
+    ok(found == KEPT_OUT, "files, folders and links that stay within; no setuid", found)
+    blocks = os.stat(os.path.join(place.project, "out/sparse")).st_blocks
+    ok(blocks < 100, "holes stay holes", blocks)
+    owners = {os.lstat(os.path.join(place.project, "out", name)).st_uid for name in found}
+    ok(owners == {os.geteuid()}, "they are the caller's", owners)
+    left_out = sorted(text.rpartition("/")[2].partition(":")[0] for text in report.get("not_kept", []))
+    ok(left_out == ["absolute", "fifo", "hop", "outside", "round"], "what is left out is named", left_out)
+    with open(os.path.join(place.project, "dist/old"), encoding="utf-8") as text:
+        ok(text.read() == "changed", "what stood is replaced")
+    after = os.stat(os.path.join(place.project, "dist/same"))
+    ok(before.st_ino == after.st_ino and before.st_ctime_ns == after.st_ctime_ns, "what did not change is left alone")
+    ok(os.path.exists(os.path.join(place.project, "dist/gone")), "nothing is deleted")
+    ok(listing(os.path.join(place.project, "made")) == {"by": "755", "by/r": "644 7"}, "to another name, with the folders on the way")
+    counts = {os.path.relpath(k["to"], place.project): (k["files"], k["bytes"]) for k in report.get("kept", [])}
+    ok(counts.get("dist") == (1, 7) and counts.get("made/by/r") == (1, 7), "and counted", counts)
+    ok(not os.path.exists("/tmp/fumehood-keep-t"), "what nobody asked for stays in the cell")
+    strays = [name for name in listing(place.top) if ".fumehood-keep" in name]
+    ok(not strays, "no temporary file is left", strays)
+    os.chmod(os.path.join(place.project, "out/shut"), 0o700)
+    place.done()
+
+
+# Options, command, exit status, what stderr says, what must not have come into being.
+KEEP_FAULTS = [
+    (["--keep", "none"], ["true"], 125, "--keep: in the cell, look at %s/none: No such file"),
+    (["--keep", "none"], ["sh", "-c", "exit 3"], 3, "note: --keep: in the cell, look at %s/none: No such file"),
+    (["--keep", "../x/../y"], ["true"], 125, "--keep %s/../x/../y: name a file or folder, without .. where nothing stands yet"),
+    (["--keep", "/"], ["true"], 125, "--keep /: name a file or folder"),
+    (["--keep", "new=/proc/x"], ["true"], 125, "you cannot write to /proc" if os.geteuid() else "--keep"),
+    (["--keep", "link"], ["ln", "-s", "/etc/passwd", "link"], 125, "link is neither a file nor a folder in the cell"),
+    (["--keep", "link/passwd"], ["ln", "-s", "/etc", "link"], 125, "in the cell, open the folder of %s/link/passwd: Too many levels of symbolic links"),
+    (["--keep", "dist/old/x"], ["sh", "-c", "rm dist/old; mkdir dist/old; touch dist/old/x"], 125, "dist/old/x"),
+    (["--keep", "dist"], ["sh", "-c", "mv elsewhere/x .; rm -r dist; echo > dist"], 125, "replace what stands where it goes: %s/dist: Is a directory"),
+    (["--keep", "elsewhere=door/x"], ["touch", "elsewhere/y"], 0, "kept"),
+    (["--keep", "elsewhere=dist/door"], ["touch", "elsewhere/y"], 125, "there is something else where a folder goes"),
+]
+
+
+def test_keep_faults():
+    for options, command, expected, text in KEEP_FAULTS:
+        place = keep_place()
+        os.symlink(place.home, os.path.join(place.project, "door"))
+        os.symlink(os.path.join(place.top, "none"), os.path.join(place.project, "dist/door"))
+        before = listing(place.project)
+        status, out, err = place.run(["exec"] + options + ["--"] + command)
+        name = " ".join(options + ["--"] + command)
+        text = text.replace("%s", place.project)
+        ok(status == expected and text in err, name, status, out, err)
+        if expected:
+            ok(listing(place.project) == before, "and nothing is written", set(listing(place.project)) ^ set(before))
+        place.done()
+
+
 def main():
     test_statuses()
+    test_keep()
+    test_keep_faults()
     test_changes_json()
     test_changes_text()
     test_report_file()
