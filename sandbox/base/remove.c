@@ -29,7 +29,7 @@ static void closedir_at(DIR **dir)
 static int open_folder(int dir_fd, const char *name, DIR **ret)
 {
 	/* Nobody but its owner could be kept out by the mode, and that is us. */
-	fchmodat(dir_fd, name, 0700, 0);
+	fchmodat(dir_fd, name, 0700, AT_SYMLINK_NOFOLLOW);
 	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -52,7 +52,7 @@ static int move_up(struct removal *removal, int dir_fd, const char *name)
 	for (;;) {
 		char number[32];
 		snprintf(number, sizeof(number), "%ju", (uintmax_t)removal->moved++);
-		fchmodat(dir_fd, name, 0700, 0); /* its .. changes */
+		fchmodat(dir_fd, name, 0700, AT_SYMLINK_NOFOLLOW); /* its .. changes */
 		if (renameat2(dir_fd, name, removal->top, number, RENAME_NOREPLACE) == 0)
 			return 0;
 		if (errno != EEXIST)

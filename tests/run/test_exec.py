@@ -9,6 +9,7 @@ import os
 import pty
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -423,6 +424,37 @@ def test_report_file():
     place.done()
 
 
+READ = "import socket; print(socket.create_connection(('localhost', %d)).makefile().read())"
+RENAME = [PYTHON, "-c", "import os; os.rename('data', 'moved')"]
+
+
+def test_made_of():
+    """What the cell is made of: a copy of the project, a disk, a port."""
+    place = Place({"data/a": "kept"})
+    status, _, err = place.run(["exec", "--"] + RENAME)
+    ok(status == 1 and "Invalid cross-device link" in err, "a folder that was there cannot be renamed", status, err)
+    status, _, err = place.run(["exec", "--project", "copy", "--"] + RENAME)
+    ok(
+        status == 0 and re.search(r"deleted \S+/project/data/a .*created \S+/project/moved ", err, re.S),
+        "but in a copy, and that is told",
+        status,
+        err,
+    )
+    status, out, err = place.run(["exec", "--scratch", "..", "--", "sh", "-c", "echo x >/tmp/x; echo y >data/a; ls -A ~/../fumehood-*"])
+    left = sorted(os.listdir(place.top))
+    ok(status == 2 and out == "" and "/data/a" in err and "/tmp/x" in err, "a scratch on disk", status, out, err)
+    ok(left == ["home", "project"], "... of which nothing is left", left)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(NO_LONGER_THAN)
+        port = server.getsockname()[1]
+        process = place.start(["exec", "--forward", str(port), "--", PYTHON, "-c", READ % port], {})
+        with server.accept()[0] as peer:
+            peer.sendall(b"hello")
+        status, out, err = finish(process)
+    ok(status == 0 and out == "hello\n", "a port of the host's loopback", status, out, err)
+    place.done()
+
+
 def test_hostile_leavings():
     """What a command leaves so that the look would hang, fail or not end."""
     place = Place({})
@@ -563,6 +595,7 @@ def main():
     test_changes_json()
     test_changes_text()
     test_report_file()
+    test_made_of()
     test_hostile_leavings()
     test_faults()
     test_signals()

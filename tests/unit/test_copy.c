@@ -198,9 +198,11 @@ static void test_remove(const struct folder *f)
 	       "what is not there is removed");
 	tap_ok(remove_tree(AT_FDCWD, folder_path(f, "beside"), &e) == -ENOTDIR,
 	       "a file is no folder");
-	if (symlink(f->path, folder_path(f, "link")))
+	folder_put(f, "kept/x", "x");
+	if (symlink("kept", folder_path(f, "link")) || chmod(folder_path(f, "kept"), 0750))
 		abort();
-	tap_ok(remove_tree(AT_FDCWD, folder_path(f, "link"), &e) < 0 && look(f, "beside").st_size == 1,
+	tap_ok(remove_tree(AT_FDCWD, folder_path(f, "link"), &e) < 0 &&
+		       look(f, "kept/x").st_size == 1 && look(f, "kept").st_mode == (S_IFDIR | 0750),
 	       "a link is not followed");
 }
 
