@@ -45,6 +45,7 @@ struct fingerprint {
 	const struct vantage *vantage;
 	struct domain *domains;
 	size_t domains_len;
+	struct delta_list *aside; /* what is done by sensors that act */
 	uint64_t looks;
 	struct buf room; /* for what is hashed */
 };
@@ -424,17 +425,33 @@ static int domain_look(struct sink *sink, bool full, struct err *e)
 	return err_in(e, "look at %s", sensor->domain);
 }
 
-static int look(struct fingerprint *f, bool full, struct sink *sink, struct err *e)
+/* Those that act, or those that do not. 1: there were some. */
+static int look_at(struct fingerprint *f, bool acting, bool full, struct sink *sink, struct err *e)
 {
+	int some = 0;
 	f->looks++;
 	sink->f = f;
 	for (size_t i = 0; i < f->domains_len; i++) {
 		sink->domain = &f->domains[i];
+		if (sink->domain->sensor->acts != acting)
+			continue;
+		some = 1;
 		int r = domain_look(sink, full, e);
 		if (r)
 			return r;
 	}
-	return 0;
+	return some;
+}
+
+static int look(struct fingerprint *f, bool full, struct sink *sink, struct err *e)
+{
+	struct sink aside = { .by = DELTA_STOOD, .deltas = f->aside };
+	int r = look_at(f, false, full, sink, e);
+	if (r >= 0)
+		r = look_at(f, true, full, sink, e);
+	if (r > 0 && f->aside)
+		r = look_at(f, false, false, &aside, e);
+	return r < 0 ? r : 0;
 }
 
 int fingerprint_look(struct fingerprint *f, int by, struct delta_list *deltas, struct met_list *met,
@@ -448,6 +465,11 @@ int fingerprint_look_full(struct fingerprint *f, int by, struct delta_list *delt
 {
 	struct sink sink = { .by = by, .deltas = deltas };
 	return look(f, true, &sink, e);
+}
+
+void fingerprint_put_aside(struct fingerprint *f, struct delta_list *aside)
+{
+	f->aside = aside;
 }
 
 static const struct domain *find(const struct fingerprint *f, const char *name)

@@ -44,6 +44,10 @@ int fingerprint_look(struct fingerprint *f, int by, struct delta_list *deltas, s
 /* A look that trusts no shortcut: contents are read again. */
 int fingerprint_look_full(struct fingerprint *f, int by, struct delta_list *deltas, struct err *e);
 
+/* Where each look puts what sensors that act did, by a second look at the other domains; NULL, as it is
+ * at first: there is none. Borrowed. */
+void fingerprint_put_aside(struct fingerprint *f, struct delta_list *aside);
+
 struct digest fingerprint_digest(const struct fingerprint *f, const char *domain);
 struct digest fingerprint_digest_all(const struct fingerprint *f);
 /* "fanotify" or "scan", and after an overflow why it changed; NULL when nothing did. */

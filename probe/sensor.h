@@ -18,7 +18,9 @@ struct sensor {
 	const char *went;
 	const char *(*change)(const char *before, const char *after);
 	bool damages; /* changing or deleting what stood before the order is damage */
-	bool lives;   /* its entries go on acting after their test: they are survivors */
+	bool acts; /* to look, it runs something in the cell: it looks last, and what that does to the
+			 other domains is no test's */
+	bool lives; /* its entries go on acting after their test: they are survivors */
 
 	/* Memory of the sensor between looks; may be NULL when it needs none. */
 	int (*open)(const struct vantage *v, void **ret, struct err *e);

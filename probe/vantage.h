@@ -23,6 +23,11 @@ struct vantage_zone {
 	const char *zone; /* state source tmp home cache shm system */
 };
 
+struct buf;
+struct err;
+
+#define VANTAGE_WHY_LEN 96
+
 enum vantage_sysvipc { VANTAGE_SHM, VANTAGE_SEM, VANTAGE_MSG, VANTAGE_SYSVIPC_N };
 
 struct vantage {
@@ -46,6 +51,13 @@ struct vantage {
 	bool show_values;    /* values of variables stand beside length and digest */
 	const char *const *env_ignored; /* variables the framework moves itself; NULL-terminated or
 					   NULL */
+
+	const char *const *probes; /* the user's own, by name; NULL-terminated or NULL */
+	/* Run one of them in the cell. 0: what it printed was appended to out. 1: it failed, and why
+	 * says how. */
+	int (*run_probe)(const void *with, size_t number, struct buf *out,
+			 char why[VANTAGE_WHY_LEN], struct err *e);
+	const void *run_with;
 
 	pid_t pid;   /* the test process, as this process sees it; 0: none yet */
 	pid_t inner; /* the same in the cell: its name below proc */

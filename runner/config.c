@@ -73,6 +73,8 @@ static int file_setting(struct config *c, const struct file *f, const struct set
 		return file_members(c, f, s, item, e);
 	if (shape == SHAPE_STEPS && cJSON_IsArray(item))
 		return steps_read(&f->src, item, &c->prepare, e);
+	if (shape == SHAPE_PROBES && cJSON_IsArray(item))
+		return probes_read(&f->src, item, &c->custom, e);
 	return json_refuse(&f->src, item, e, "\"%s\" must be %s", s->key, setting_must_be(s));
 }
 

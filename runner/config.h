@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "runner/probes.h"
 #include "runner/project.h"
 #include "runner/steps.h"
 #include "sandbox/base/json.h"
@@ -46,7 +47,8 @@ struct config {
 	struct steps prepare;
 	int tracker;         /* enum config_tracker */
 	struct strv without; /* domains */
-	bool restore;        /* put back the files that a test leaves */
+	struct probes custom;
+	bool restore; /* put back the files that a test leaves */
 	bool canary;
 	bool allow_nested;
 	int caps;                      /* enum config_caps */

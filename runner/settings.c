@@ -15,8 +15,8 @@
 
 #define LIST_MAX 1024 /* entries of one list */
 
-static const char *const domain_names[] = { "files",     "env",     "process", "descriptors",
-					    "processes", "threads", "ipc",     "network" };
+static const char *const domain_names[] = { "files",   "env", "process", "descriptors", "processes",
+					    "threads", "ipc", "network", "custom" };
 static const char *const isolation_choices[] = { "full", "landlock" };
 static const char *const network_names[] = { "none", "host" };
 static const char *const tracker_names[] = { "auto", "fanotify", "scan" };
@@ -78,6 +78,9 @@ const struct setting settings[] = {
 	  AMONG(tracker_names), .of = CONFIG_RUN },
 	{ "without", "without", "LIST", "domains that are not looked at", A(WORDS, without),
 	  AMONG(domain_names), .of = CONFIG_RUN },
+	{ "custom", "custom", "NAME=COMMAND",
+	  "what a command prints, run in the cell, is part of the state", A(PROBES, custom),
+	  .of = CONFIG_RUN },
 	{ "restore", "restore", NULL, "put files back after each test that leaves or changes them",
 	  A(BOOL, restore), .of = CONFIG_RUN },
 	{ "canary", "canary", NULL, "put no canary folders into tmp, home and cache",
@@ -231,6 +234,13 @@ static int set_when(struct config *c, const struct setting *s, const char *text,
 	return not_among(text, s->names, s->names_len, e);
 }
 
+static int set_probe(struct config *c, const struct setting *s, const char *text, const char *base,
+		     struct err *e)
+{
+	(void)base;
+	return probes_add(text, member(c, s), e);
+}
+
 static int set_adapter(struct config *c, const struct setting *s, const char *text,
 		       const char *base, struct err *e)
 {
@@ -374,6 +384,7 @@ static const struct {
 	[KIND_PORTS] = { set_ports, SHAPE_LIST, "a list of ports" },
 	[KIND_NAMES] = { set_names, SHAPE_LIST, "a list of texts" },
 	[KIND_VARIABLES] = { set_variables, SHAPE_OBJECT, "an object of texts" },
+	[KIND_PROBES] = { set_probe, SHAPE_PROBES, "a list of objects with \"name\" and \"run\"" },
 	[KIND_STEPS] = { set_when, SHAPE_STEPS, "a list of objects with \"run\" and \"inputs\"" },
 };
 
@@ -412,6 +423,7 @@ static bool is_strv(const struct setting *s)
 void settings_done(struct config *c)
 {
 	steps_done(&c->prepare);
+	probes_done(&c->custom);
 	for (size_t i = 0; i < settings_len; i++) {
 		if (owns_text(&settings[i]))
 			free(*(char **)member(c, &settings[i]));
@@ -472,6 +484,8 @@ cJSON *setting_json(const struct config *c, const struct setting *s)
 		return variables_json(list);
 	case KIND_STEPS:
 		return steps_json(at);
+	case KIND_PROBES:
+		return probes_json(at);
 	case KIND_PLACES:
 	case KIND_WORDS:
 	case KIND_PATHS:

@@ -21,6 +21,7 @@ enum setting_kind {
 	KIND_NAMES,     /* of variables */
 	KIND_VARIABLES, /* NAME=VALUE */
 	KIND_STEPS,     /* commands, in JSON alone; on the command line when they run */
+	KIND_PROBES,    /* NAME=COMMAND */
 	KIND_N,
 };
 
@@ -45,7 +46,7 @@ extern const size_t settings_len;
 bool setting_is_of(const struct setting *s, enum config_command command);
 
 /* What a value looks like in JSON. */
-enum setting_shape { SHAPE_BOOL, SHAPE_TEXT, SHAPE_LIST, SHAPE_OBJECT, SHAPE_STEPS };
+enum setting_shape { SHAPE_BOOL, SHAPE_TEXT, SHAPE_LIST, SHAPE_OBJECT, SHAPE_STEPS, SHAPE_PROBES };
 enum setting_shape setting_shape(const struct setting *s);
 const char *setting_must_be(const struct setting *s); /* "a list of texts" */
 bool setting_takes_numbers(const struct setting *s);

@@ -131,6 +131,7 @@ static int take_view(struct layout *layout, const struct sync_record *record, in
 		[SYNC_FD_ROOT] = &view->root,         [SYNC_FD_PROC] = &view->proc,
 		[SYNC_FD_SCRATCH] = &view->scratch,   [SYNC_FD_USERNS] = &view->userns,
 		[SYNC_FD_LISTENER] = &view->listener, [SYNC_FD_FANOTIFY] = &view->fanotify,
+		[SYNC_FD_ERRANDS] = &view->errands,
 	};
 	size_t used = 0;
 	for (size_t i = 0; i < countof(all); i++) {
@@ -366,8 +367,8 @@ int cell_release(struct cell *cell, struct err *e)
 
 void cell_view_done(struct cell_view *view)
 {
-	int *fds[] = { &view->root,   &view->proc,     &view->scratch,
-		       &view->userns, &view->fanotify, &view->listener };
+	int *fds[] = { &view->root,     &view->proc,     &view->scratch, &view->userns,
+		       &view->fanotify, &view->listener, &view->errands };
 	for (size_t i = 0; i < countof(fds); i++)
 		fd_close_at(fds[i]);
 	for (size_t i = 0; i < countof(view->sources); i++)

@@ -76,12 +76,13 @@ struct cell_view {
 	int fanotify;               /* marks the whole scratch; non-blocking; -1: not made */
 	int listener;               /* SEQPACKET, listening at CELL_SOCKET */
 	int sources[CELL_SOURCE_N]; /* -1: this kernel has none */
+	int errands;                /* for errand_run(); -1: the spec has none */
 	char why_no_fanotify[96];
 	pid_t warden; /* proc is the host's, and the cell's is what comes from that one; 0: all of proc is */
 	struct cell_place places[CELL_TREES_MAX + CELL_PRIVATE_MAX];
 	size_t places_len;
 };
-#define CELL_VIEW_NULL ((struct cell_view){ -1, -1, -1, -1, -1, -1, { -1, -1, -1, -1, -1 } })
+#define CELL_VIEW_NULL ((struct cell_view){ -1, -1, -1, -1, -1, -1, { -1, -1, -1, -1, -1 }, -1 })
 
 struct cell {
 	pid_t pid; /* of the warden, outside */

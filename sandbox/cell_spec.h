@@ -40,6 +40,11 @@ struct cell_file {
 #define CELL_TREES_MAX    48 /* overlays in one cell */
 #define CELL_FORWARDS_MAX 16
 
+/* A command that is run in the cell when somebody outside asks for it; see errand.h. */
+struct cell_errand {
+	const char *const *argv;
+};
+
 struct cell_spec {
 	/* who calls; the same ids inside */
 	uid_t uid;
@@ -65,6 +70,9 @@ struct cell_spec {
 	size_t hidden_len;
 	const struct cell_file *files;
 	size_t files_len;
+
+	const struct cell_errand *errands;
+	size_t errands_len;
 
 	enum cell_network network;
 	const uint16_t *forwards; /* ports of the host's loopback that the cell has, too */

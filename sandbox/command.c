@@ -29,22 +29,22 @@
 
 /* Like execve; a file that is executable but of no known format is a shell script, as execvp and
  * shells have it. */
-static void execute_file(const char *path, const struct cell_spec *spec)
+static void execute_file(const char *path, const char *const *argv, const char *const *env)
 {
-	execve(path, (char *const *)spec->argv, (char *const *)spec->env);
+	execve(path, (char *const *)argv, (char *const *)env);
 	if (errno != ENOEXEC)
 		return;
 	size_t argc = 0;
-	while (spec->argv[argc])
+	while (argv[argc])
 		argc++;
-	cleanup_free const char **argv = calloc(argc + 2, sizeof(*argv));
-	if (!argv)
+	cleanup_free const char **script = calloc(argc + 2, sizeof(*script));
+	if (!script)
 		return;
-	argv[0] = "/bin/sh";
-	argv[1] = path;
+	script[0] = "/bin/sh";
+	script[1] = path;
 	for (size_t i = 1; i < argc; i++)
-		argv[i + 1] = spec->argv[i];
-	execve(argv[0], (char *const *)argv, (char *const *)spec->env);
+		script[i + 1] = argv[i];
+	execve(script[0], (char *const *)script, (char *const *)env);
 }
 
 static const char *path_of(const char *const *env)
@@ -55,23 +55,21 @@ static const char *path_of(const char *const *env)
 	return "/usr/local/bin:/usr/bin:/bin";
 }
 
-/* Returns only on failure, with the errno that tells 126 from 127: one found but not allowed says
- * more than one not found. */
-static int execute(const struct cell_spec *spec)
+int command_execute(const char *const *argv, const char *const *env)
 {
-	const char *name = spec->argv[0];
+	const char *name = argv[0];
 	if (strchr(name, '/')) {
-		execute_file(name, spec);
+		execute_file(name, argv, env);
 		return errno;
 	}
 	int code = ENOENT;
-	for (const char *dir = path_of(spec->env);; dir++) {
+	for (const char *dir = path_of(env);; dir++) {
 		size_t len = strcspn(dir, ":");
 		char path[PATH_MAX];
 		int n = snprintf(path, sizeof(path), "%.*s%s%s", (int)len, dir, len ? "/" : "./",
 				 name);
 		if (n < (int)sizeof(path)) {
-			execute_file(path, spec);
+			execute_file(path, argv, env);
 			if (errno != ENOENT && errno != ENOTDIR)
 				code = errno;
 		}
@@ -217,7 +215,7 @@ static _Noreturn void command_main(const struct command_setup *setup, int sock)
 	if (barrier("cloexec"))
 		close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
 	record = (struct sync_record){ .kind = SYNC_EXEC_FAILED };
-	record.err.code = execute(setup->spec);
+	record.err.code = command_execute(setup->spec->argv, setup->spec->env);
 	sync_send(sock, &record, NULL, 0, NULL);
 	_exit(record.err.code == ENOENT ? 127 : 126);
 }

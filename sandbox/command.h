@@ -21,5 +21,8 @@ struct command_setup {
 	struct mounts *mounts;
 };
 
+/* Execute argv[0], looked up along PATH of env, in place of this process. Returns only on failure, with
+ * the errno that tells 126 from 127: one found but not allowed says more than one not found. */
+int command_execute(const char *const *argv, const char *const *env);
 /* Fork it. Its pid goes to *ret_pid, our end of the socket to it to *ret_sock. */
 int command_fork(const struct command_setup *setup, pid_t *ret_pid, int *ret_sock, struct err *e);

@@ -44,7 +44,8 @@ enum sync_fd {
 	SYNC_FD_LISTENER,
 	SYNC_FD_FANOTIFY, /* this and what follows may be missing: ready.came */
 	SYNC_FD_SOURCES,
-	SYNC_FD_N = SYNC_FD_SOURCES + CELL_SOURCE_N,
+	SYNC_FD_ERRANDS = SYNC_FD_SOURCES + CELL_SOURCE_N,
+	SYNC_FD_N,
 };
 _Static_assert(SYNC_FD_N + CELL_TREES_MAX <= FD_SEND_MAX, "all that is ready goes in one message");
 

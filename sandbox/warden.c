@@ -24,6 +24,7 @@
 #include "sandbox/base/fault.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/command.h"
+#include "sandbox/errand.h"
 #include "sandbox/mounts.h"
 #include "sandbox/net.h"
 #include "sandbox/sources.h"
@@ -53,6 +54,7 @@ struct warden {
 	int mount_ns; /* kept for forks that will need mounts of their own */
 	int userns;
 	int listener;
+	struct errands errands;
 	int fanotify; /* the last one to close it pays milliseconds; let that be us, dying */
 
 	enum phase phase;
@@ -158,11 +160,14 @@ static int stand_alone(struct warden *w, struct err *e)
 
 /* ---- building ---- */
 
-/* The warden mounts for forks and maps their ids later; of the rest it needs nothing. It never
- * executes, so that the bounding set, which costs a call for each capability, is no matter. */
+/* The warden mounts for forks and maps their ids later, and lets the bounding set of an errand go; of
+ * the rest it needs nothing. It never executes itself, so that its own bounding set, which costs a call
+ * for each capability, is no matter. */
 static int confine(const struct warden *w, struct err *e)
 {
 	uint32_t keep = is_bare(w) ? 0 : 1U << CAP_SYS_ADMIN | 1U << CAP_SETUID | 1U << CAP_SETGID;
+	if (w->spec->errands_len)
+		keep |= 1U << CAP_SETPCAP;
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {
 		{ .effective = keep, .permitted = keep },
@@ -279,6 +284,9 @@ static int report_ready(struct warden *w, struct sync_record *record, struct err
 		[SYNC_FD_LISTENER] = w->listener,      [SYNC_FD_FANOTIFY] = w->fanotify,
 	};
 	sources_open(w->spec, &all[SYNC_FD_SOURCES]);
+	int r = errands_open(w->spec, &w->errands, &all[SYNC_FD_ERRANDS], e);
+	if (r < 0)
+		return r;
 	record->ready.made = w->mounts.made;
 	int fds[FD_SEND_MAX];
 	size_t n = 0;
@@ -291,7 +299,7 @@ static int report_ready(struct warden *w, struct sync_record *record, struct err
 	for (size_t i = 0; i < w->layout->len; i++)
 		if (w->mounts.made >> i & 1 && w->mounts.bases[i] >= 0)
 			fds[n++] = w->mounts.bases[i];
-	int r = sync_send(w->control, record, fds, n, e);
+	r = sync_send(w->control, record, fds, n, e);
 	for (size_t i = SYNC_FD_SOURCES; i < countof(all); i++)
 		fd_close_at(&all[i]);
 	return r;
@@ -383,6 +391,8 @@ static void reap(struct warden *w)
 	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
 		if (pid == w->command && WIFSTOPPED(status))
 			tell_stopped(w);
+		if (!WIFSTOPPED(status))
+			errands_ended(&w->errands, pid, status);
 		if (pid != w->command || WIFSTOPPED(status))
 			continue;
 		struct sync_record record;
@@ -478,12 +488,15 @@ static _Noreturn void serve(struct warden *w)
 		struct pollfd fds[] = {
 			{ .fd = w->control, .events = POLLIN },
 			{ .fd = w->signals, .events = POLLIN },
+			{ .fd = w->errands.sock, .events = POLLIN },
 		};
 		poll(fds, countof(fds), wait_ms(w));
 		if (fds[1].revents)
 			reap(w);
 		if (fds[0].revents)
 			obey(w);
+		if (fds[2].revents)
+			errands_hear(&w->errands);
 		keep_time(w);
 	}
 }
@@ -504,6 +517,7 @@ _Noreturn void warden_main(const struct warden_setup *setup)
 		.mount_ns = -1,
 		.userns = -1,
 		.listener = -1,
+		.errands = ERRANDS_NULL,
 		.fanotify = -1,
 	};
 	mounts_init(&w.mounts);

@@ -13,3 +13,4 @@ extern const struct sensor sensor_processes;
 extern const struct sensor sensor_threads;
 extern const struct sensor sensor_ipc;
 extern const struct sensor sensor_network;
+extern const struct sensor sensor_custom;

@@ -74,6 +74,8 @@ static int run_order(struct run *run, struct err *e)
 		.zones_len = run->prepared.zones_len,
 		.sensors_off = (const char *const *)c->without.at,
 		.show_values = c->show_values,
+		.probes = run->prepared.probes,
+		.probe_ms = run->prepared.probe_ms,
 		.restore = c->restore,
 		.echo = c->echo,
 	};

@@ -16,6 +16,7 @@
 #include "probe/adapter.h"
 #include "probe/fingerprint.h"
 #include "probe/sensor.h"
+#include "probe/sensors/sensors.h"
 #include "probe/vantage.h"
 #include "runner/drive/session.h"
 #include "sandbox/base/cleanup.h"
@@ -23,8 +24,10 @@
 #include "sandbox/base/fault.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/base/json.h"
+#include "sandbox/errand.h"
 
-#define SENSORS_MAX 16
+#define SENSORS_MAX      16
+#define PROBE_OUTPUT_MAX (1 << 20) /* bytes that a probe may print */
 
 /* Close all but what the looker needs; 0, 1 and 2 become /dev/null. */
 static int close_others(const struct looker_task *task, const struct cell *cell, int channel,
@@ -41,8 +44,9 @@ static int close_others(const struct looker_task *task, const struct cell *cell,
 							   cell->view.scratch,
 							   cell->view.fanotify,
 							   cell->view.listener,
-							   cell->view.userns };
-	size_t n = 12;
+							   cell->view.userns,
+							   cell->view.errands };
+	size_t n = 13;
 	for (size_t i = 0; i < CELL_SOURCE_N; i++)
 		keep[n++] = cell->view.sources[i];
 	for (size_t i = 0; i < cell->view.places_len; i++)
@@ -99,6 +103,36 @@ void looker_vantage(const struct cell_view *view, struct vantage_place *places, 
 	};
 }
 
+/* ---- probes of the user's own ---- */
+
+struct ask {
+	int errands;
+	const struct order_setup *setup;
+};
+
+static int run_probe(const void *with, size_t number, struct buf *out, char why[VANTAGE_WHY_LEN],
+		     struct err *e)
+{
+	const struct ask *ask = with;
+	const struct errand_limits within = { ask->setup->probe_ms[number], PROBE_OUTPUT_MAX };
+	struct errand_result result = { 0 };
+	int r = errand_run(ask->errands, number, &within, out, &result, e);
+	if (r)
+		return err_in(e, "probe %s", ask->setup->probes[number]);
+	int status = result.wait_status;
+	if (result.timed_out)
+		snprintf(why, VANTAGE_WHY_LEN, "it took over %u ms", within.timeout_ms);
+	else if (result.too_long)
+		snprintf(why, VANTAGE_WHY_LEN, "it printed over %zu bytes", within.len_max);
+	else if (WIFSIGNALED(status))
+		snprintf(why, VANTAGE_WHY_LEN, "it was ended by signal %d", WTERMSIG(status));
+	else if (WEXITSTATUS(status))
+		snprintf(why, VANTAGE_WHY_LEN, "it ended with status %d", WEXITSTATUS(status));
+	return why[0] != '\0';
+}
+
+/* ---- the suite ---- */
+
 struct suite {
 	const struct order *order;
 	const struct order_setup *setup;
@@ -118,10 +152,15 @@ static int look_at_suite(const void *with, const struct cell *cell, int channel,
 	vantage.zones_len = setup->zones_len;
 	vantage.show_values = setup->show_values;
 	vantage.env_ignored = setup->adapter->env_ignored;
+	const struct ask ask = { view->errands, setup };
+	vantage.probes = setup->probes;
+	vantage.run_probe = run_probe;
+	vantage.run_with = &ask;
 	const struct sensor *sensors[SENSORS_MAX + 1] = { NULL };
 	size_t n = 0;
 	for (const struct sensor *const *s = fingerprint_sensors; *s; s++) {
-		if (is_off(setup, (*s)->domain))
+		bool without = *s == &sensor_custom && !setup->spec->errands_len;
+		if (without || is_off(setup, (*s)->domain))
 			continue;
 		assert(n < SENSORS_MAX);
 		sensors[n++] = *s;

@@ -29,6 +29,8 @@ struct order_setup {
 	size_t zones_len;
 	const char *const *sensors_off; /* domains not looked at; NULL-terminated, or NULL */
 	bool show_values;               /* of variables, in the ledger */
+	const char *const *probes;      /* names of the spec's errands; NULL-terminated */
+	const uint32_t *probe_ms;       /* how long each may take */
 	bool restore;                   /* put back the files that a test leaves */
 	bool echo;                      /* copy the suite's output to stderr as it comes */
 };

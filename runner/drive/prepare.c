@@ -35,6 +35,7 @@ void prepared_done(struct prepared *p)
 	free(p->zones);
 	free(p->binds);
 	free(p->files);
+	free(p->errands);
 	free(p->forwards);
 	scratch_disk_done(&p->disk);
 	*p = PREPARED_NULL;
@@ -266,6 +267,22 @@ static int make_files(struct prepared *p, const struct adapter *adapter, struct 
 	return 0;
 }
 
+static int make_errands(struct prepared *p, const struct config *c, struct err *e)
+{
+	p->errands = calloc(c->custom.len + 1, sizeof(*p->errands));
+	if (!p->errands)
+		return no_memory(e);
+	for (size_t i = 0; i < c->custom.len; i++) {
+		const struct probe *probe = &c->custom.at[i];
+		p->errands[i].argv = (const char *const *)probe->run.at;
+		p->probes[i] = probe->name;
+		p->probe_ms[i] = probe->timeout_ms;
+	}
+	p->spec.errands = p->errands;
+	p->spec.errands_len = c->custom.len;
+	return 0;
+}
+
 /* ---- zones ---- */
 
 static int add_zone(struct prepared *p, const char *path, const char *zone)
@@ -376,6 +393,8 @@ static int make_top(struct prepared *p, const struct config *c, struct err *e)
 		return refuse_with_landlock("--tracker fanotify", e);
 	if (c->allow_nested)
 		return refuse_with_landlock("--allow-nested", e);
+	if (c->custom.len)
+		return refuse_with_landlock("--custom", e);
 	const char *asked = getenv("TMPDIR");
 	char *real = p->spec.scratch_dir ? NULL : realpath(asked ? asked : "/tmp", NULL);
 	if (real)
@@ -448,6 +467,7 @@ int prepare(const struct config *c, const struct adapter *adapter, const char *c
 	r = r ? r : make_top(&p, c, e);
 	r = r ? r : name_places(&p, c, e);
 	r = r ? r : make_files(&p, adapter, e);
+	r = r ? r : make_errands(&p, c, e);
 	r = r ? r : make_env(&p, c, adapter, caller, e);
 	r = r ? r : note_missing(&p, c, caller, e);
 	r = r ? r : make_zones(&p, c, adapter, e);

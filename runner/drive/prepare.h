@@ -31,7 +31,12 @@ struct prepared {
 	size_t zones_len;
 	struct strv notes; /* what was asked for and could not be done */
 
+	/* of the spec's errands */
+	const char *probes[PROBES_MAX + 1]; /* names, NULL-terminated */
+	uint32_t probe_ms[PROBES_MAX];      /* how long each may take */
+
 	/* what is borrowed above */
+	struct cell_errand *errands;
 	struct strv env;
 	struct strv texts;
 	const char *passwd_home; /* of the passwd database; NULL: none */

@@ -558,6 +558,8 @@ static int run(struct session *s, struct err *e)
 {
 	const struct session_setup *setup = s->setup;
 	int r = fingerprint_new(setup->vantage, setup->sensors, &s->chronicle.prints, e);
+	if (!r)
+		fingerprint_put_aside(s->chronicle.prints, &s->between);
 	if (!r) /* learns what stands before the command runs */
 		r = fingerprint_look(s->chronicle.prints, DELTA_STOOD, &s->between, NULL, e);
 	if (!r)

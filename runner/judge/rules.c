@@ -38,6 +38,7 @@ static const struct {
 	{ "threads", NULL, NULL, { "FH142", NULL, "thread" } },
 	{ "ipc", NULL, "mq:", { "FH152", NULL, "POSIX queue" } },
 	{ "ipc", NULL, NULL, { "FH151", NULL, "SysV IPC" } },
+	{ "custom", NULL, NULL, { "FH181", NULL, "probe" } },
 	{ "network", NULL, "unix:@", { "FH162", NULL, "abstract socket" } },
 	{ "network", NULL, NULL, { "FH161", NULL, "listening socket" } },
 };
@@ -100,6 +101,8 @@ static const struct {
 	{ "ipc", "mode", "mode", NULL, false },
 	{ "ipc", "uid", "uid", NULL, false },
 	{ "ipc", "gid", "gid", NULL, false },
+	{ "custom", "len", NULL, "byte", true },
+	{ "custom", "value", "value", NULL, true },
 	{ "network", "port", "port", NULL, true },
 	{ "network", "type", NULL, NULL, true },
 	{ "network", "listening", NULL, NULL, false },

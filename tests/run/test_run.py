@@ -150,6 +150,42 @@ CASES = [
         ),
     ),
     (
+        "probes: what a command of the user's sees is part of the state",
+        dict(
+            files={
+                "test_a.py": "import os\n"
+                "def test_a(): open('rows', 'w').write('1')\n"
+                "def test_b(): open('/tmp/slow', 'w').close(); open('/tmp/fail', 'w').close()\n"
+                "def test_c(): os.unlink('/tmp/slow'); os.unlink('/tmp/fail')\n",
+                CONFIG: '{"version": 1, "state_dirs": ["rows", "/tmp/*"], "custom": ['
+                '{"name": "rows", "run": "cat rows; touch by_probe.$(ls | wc -l); sleep 99 & exit 0"},'
+                '{"name": "fails", "run": ["test", "!", "-e", "/tmp/fail"]},'
+                '{"name": "slow", "run": "test ! -e /tmp/slow || sleep 99", "timeout": "50ms"},'
+                '{"name": "endless", "run": "yes"}, {"name": "none", "run": ["no/such"]},'
+                '{"name": "caps", "run": "grep -E ^Cap[A-Za-z]+:.*[1-9a-f] /proc/self/status; test $? = 1"}]}',
+            },
+            status=0,
+            out=[
+                r"^FH181 test_a.py::test_a  changed probe rows \(0 -> 1 byte\)$",
+                r"fails: it ended with status 1 \(in 1 of",
+                r"slow: it took over 50 ms \(in 1 of",
+                "endless: it printed over 1048576 bytes",
+                "none: it ended with status 127",
+                "3 passed",
+            ],
+            not_out=["caps: ", r"FH1\d\d test.*by_probe", "FH141"],
+        ),
+    ),
+    (
+        "probes: not without a cell of namespaces",
+        dict(
+            files={"test_a.py": LEAK},
+            args=["run", "--isolation", "landlock", "--custom", "a=true"],
+            status=64,
+            err=["--isolation landlock: --custom needs namespaces"],
+        ),
+    ),
+    (
         "contained: a write that is undone fails, too",
         dict(
             files={"test_a.py": WRITE},

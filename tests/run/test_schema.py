@@ -82,6 +82,8 @@ WRONG_CONFIG = [
     {"version": 1, "without": ["moon"]},
     {"version": 1, "env": {"sett": {}}},
     {"version": 1, "prepare": "npm ci"},
+    {"version": 1, "custom": [{"name": "rows"}]},
+    {"version": 1, "custom": [{"name": "rows", "run": "x", "time": "1s"}]},
     {"version": 1, "prepare": [{"run": "npm ci"}]},
     {"version": 1, "prepare": [{"run": [], "inputs": []}]},
 ]

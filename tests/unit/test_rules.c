@@ -32,6 +32,7 @@ static const struct {
 	{ "files", "created", "/dev/shm/sem.a", "FH152", "created POSIX semaphore /dev/shm/sem.a" },
 	{ "files", "created", "/dev/shm/a", "FH152", "created POSIX shared memory /dev/shm/a" },
 	{ "files", "content", "/dev/shm/a", "FH102", "changed /dev/shm/a" },
+	{ "custom", "changed", "rows", "FH181", "changed probe rows" },
 	{ "network", "opened", "udp:127.0.0.1:53", "FH161",
 	  "opened listening socket udp:127.0.0.1:53" },
 	{ "network", "opened", "unix:@a", "FH162", "opened abstract socket unix:@a" },

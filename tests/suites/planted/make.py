@@ -85,13 +85,15 @@ def make(folder, places):
         write(os.path.join(folder, "data", name), content)
     for name, review in plants.XATTRS.items():
         os.setxattr(os.path.join(folder, "data", name), "user.reviewed", review)
-    os.mkdir(os.path.join(folder, "var"))
     for name, target in plants.LINKS.items():
         os.symlink(target, os.path.join(folder, "data", name))
     for name, content in plants.SOURCES.items():
         write(os.path.join(folder, name), content)
     write(os.path.join(folder, "pytest.ini"), "[pytest]\n")
+    for name, content in plants.TABLES.items():
+        write(os.path.join(folder, "var", name), content)
     settings = {"version": 1, "env": {"set": plants.ENV}, "state_dirs": ["var"]}
+    settings["custom"] = [{"name": name, "run": ["cat", "var/" + name]} for name in plants.TABLES]
     write(os.path.join(folder, "fumehood.json"), json.dumps(settings, indent=2) + "\n")
 
 

@@ -178,6 +178,7 @@ FILES = {
     "v1": "1\n",
     "v2": "2\n",
 }
+TABLES = {"table": "1 row\n", "steady": "2 rows\n"}  # below var/, where all may change; each has a probe
 XATTRS = {"tag_changed.txt": b"no", "tag_removed.txt": b"no", "tag_and_back.txt": b"no"}
 LINKS = {"current": "v1", "swapped_and_back": "v1"}
 SOURCES = {"planted_module.py": "ANSWER = 42\n"}
@@ -1071,6 +1072,18 @@ IPC_PLANTS = [
     ),
 ]
 
+CUSTOM_PLANTS = [
+    plant(
+        "row_added",
+        """
+        with open("var/table", "a") as f:
+            f.write("1 more\\n")
+        """,
+        [Leak("custom", "changed", "table", before=text("1 row\n"), after=text("1 row\n1 more\n"))],
+        "grep -q more var/table",
+    ),
+]
+
 NETWORK_PLANTS = [
     plant(
         "tcp",
@@ -1193,6 +1206,17 @@ NETWORK_PLANTS = [
 ]
 
 CONTROLS = [
+    control(
+        "row_added_and_deleted",
+        """
+        import os
+
+        with open("var/steady", "a") as f:
+            f.write("1 more\\n")
+        os.truncate("var/steady", 7)
+        """,
+        "! grep -qx '2 rows' var/steady || grep -q more var/steady",
+    ),
     c_plant(
         "shm_removed",
         """
@@ -1671,5 +1695,5 @@ CONTROLS = [
 ]
 
 PLANTS = FILE_PLANTS + ENV_PLANTS + PROCESS_PLANTS + DESCRIPTOR_PLANTS + PROCESS_LIFE_PLANTS
-PLANTS += IPC_PLANTS + NETWORK_PLANTS
+PLANTS += CUSTOM_PLANTS + IPC_PLANTS + NETWORK_PLANTS
 ROWS = PLANTS + CONTROLS
