@@ -1,7 +1,6 @@
 #include "sandbox/layout.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -11,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "sandbox/base/cleanup.h"
+#include "sandbox/base/dir.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/text.h"
 #include "sandbox/mountinfo.h"
@@ -28,12 +28,6 @@ struct plan {
 
 /* Which folders: those with mounts below them, those without, or all. */
 enum which { ANY, WHOLE, SPLIT };
-
-static void closedir_at(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
 
 static int add(struct layout *l, const char *dir, char *path, bool overlay, bool project,
 	       struct err *e)
@@ -114,12 +108,8 @@ static bool covered(const struct layout *l, const char *path)
 
 static bool is_empty(const char *path)
 {
-	cleanup(closedir_at) DIR *d = opendir(path);
-	const struct dirent *entry;
-	while (d && (entry = readdir(d)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			return false;
-	return d;
+	cleanup_dir DIR *d = dir_open(AT_FDCWD, path);
+	return d && !dir_next(d);
 }
 
 static int add_tree(const struct plan *plan, const char *path, struct err *e);
@@ -127,19 +117,18 @@ static int add_tree(const struct plan *plan, const char *path, struct err *e);
 static bool is_folder(int dir_fd, const char *name)
 {
 	struct stat st;
-	return strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
-	       fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+	return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
 /* A tree for each folder in dir; files that stand beside them stay read-only. With mounts as in
  * `which`. 0, or 1: they do not all fit. */
 static int add_children(const struct plan *plan, const char *dir, enum which which, struct err *e)
 {
-	cleanup(closedir_at) DIR *d = opendir(dir);
+	cleanup_dir DIR *d = dir_open(AT_FDCWD, dir);
 	if (!d)
 		return errno == EACCES ? 0 : err_sys(e, "list %s", dir);
 	const struct dirent *entry;
-	while ((entry = readdir(d))) {
+	while ((entry = dir_next(d))) {
 		if (!is_folder(dirfd(d), entry->d_name))
 			continue;
 		cleanup_free char *path = NULL;

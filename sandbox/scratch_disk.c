@@ -1,6 +1,5 @@
 #include "sandbox/scratch_disk.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "sandbox/base/cleanup.h"
+#include "sandbox/base/dir.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fault.h"
 #include "sandbox/base/remove.h"
@@ -22,12 +22,6 @@
 
 /* Others may remove the folder of all cells between its making and ours in it, when it is empty. */
 #define TRIES_MAX 64
-
-static void closedir_at(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
 
 static int refuse(const struct cell_spec *spec, const char *why, struct err *e)
 {
@@ -78,15 +72,11 @@ static int try_lock(int parent, const char *name, int *ret)
 /* Room, not correctness: what cannot be removed stays. */
 static void remove_leftovers(int parent)
 {
-	int fd = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cleanup(closedir_at) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir && fd >= 0)
-		close(fd);
+	cleanup_dir DIR *dir = dir_open(parent, ".");
 	const struct dirent *entry;
-	while (dir && (entry = readdir(dir))) {
+	while (dir && (entry = dir_next(dir))) {
 		cleanup_close int lock = -1;
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-		    try_lock(parent, entry->d_name, &lock) == 0)
+		if (try_lock(parent, entry->d_name, &lock) == 0)
 			remove_tree(parent, entry->d_name, NULL);
 	}
 }

@@ -1,6 +1,5 @@
 #include "runner/drive/layer.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "runner/drive/layer_make.h"
 #include "runner/drive/prepare.h"
 #include "sandbox/base/cleanup.h"
+#include "sandbox/base/dir.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fault.h"
 #include "sandbox/base/fd.h"
@@ -177,21 +177,14 @@ static void remove_unused(int layers, const char *name)
 		remove_tree(layers, name, NULL);
 }
 
-static void closedir_at(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 /* Room, not correctness: what cannot be removed stays until the next time. */
 static void remove_old(int layers)
 {
-	int fd = openat(layers, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cleanup(closedir_at) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	cleanup_dir DIR *dir = dir_open(layers, ".");
 	cleanup_free struct kept *kept = NULL;
 	size_t len = 0;
 	const struct dirent *entry;
-	while (dir && (entry = readdir(dir))) {
+	while (dir && (entry = dir_next(dir))) {
 		struct stat st;
 		struct kept *more = reallocarray(kept, len + 1, sizeof(*kept));
 		if (!more)
@@ -293,7 +286,8 @@ static int refuse_mounts(const char *project, struct err *e)
 	for (size_t i = 0; i < mounts.len; i++) {
 		if (!path_below(mounts.at[i], project) || text_eq(mounts.at[i], project))
 			continue;
-		err_set(e, ENOTSUP, "prepare: what it makes cannot lie on %s: %s is a mount of its own",
+		err_set(e, ENOTSUP,
+			"prepare: what it makes cannot lie on %s: %s is a mount of its own",
 			project, mounts.at[i]);
 		err_hint(e, "unmount it, or --prepare never");
 		return err_status(e, STATUS_USAGE);

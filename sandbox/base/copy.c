@@ -1,6 +1,5 @@
 #include "sandbox/base/copy.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "sandbox/base/cleanup.h"
+#include "sandbox/base/dir.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fault.h"
 #include "sandbox/base/map.h"
@@ -39,12 +39,6 @@ static void copy_done(struct copy *c)
 {
 	map_done(&c->links);
 	strv_done(&c->folders);
-}
-
-static void closedir_at(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
 }
 
 static int no_memory(struct err *e)
@@ -264,21 +258,14 @@ static int copy_entry(struct copy *c, const char *path, struct err *e)
 
 static int list(struct copy *c, const char *folder, struct err *e)
 {
-	int fd = openat(c->from, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	cleanup(closedir_at) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir) {
-		int r = err_sys(e, "list %s", folder);
-		if (fd >= 0)
-			close(fd);
-		return r;
-	}
+	cleanup_dir DIR *dir = dir_open(c->from, folder);
+	if (!dir)
+		return err_sys(e, "list %s", folder);
 	bool top = text_eq(folder, ".");
 	int r = 0;
 	const struct dirent *entry;
-	while (!r && (entry = readdir(dir))) {
+	while (!r && (entry = dir_next(dir))) {
 		char path[PATH_MAX];
-		if (text_eq(entry->d_name, ".") || text_eq(entry->d_name, ".."))
-			continue;
 		int len = snprintf(path, sizeof(path), "%s%s%s", top ? "" : folder, top ? "" : "/",
 				   entry->d_name);
 		r = len < PATH_MAX ? copy_entry(c, path, e)

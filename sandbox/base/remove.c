@@ -1,6 +1,5 @@
 #include "sandbox/base/remove.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -10,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "sandbox/base/cleanup.h"
+#include "sandbox/base/dir.h"
 #include "sandbox/base/err.h"
 
 /* Folders in folders are moved to the top before they are emptied, so that neither a stack nor a
@@ -20,25 +20,11 @@ struct removal {
 	uint64_t moved; /* each gets a number for a name */
 };
 
-static void closedir_at(DIR **dir)
+/* Nobody but its owner could be kept out by the mode, and that is us. */
+static DIR *open_folder(int dir_fd, const char *name)
 {
-	if (*dir)
-		closedir(*dir);
-}
-
-static int open_folder(int dir_fd, const char *name, DIR **ret)
-{
-	/* Nobody but its owner could be kept out by the mode, and that is us. */
 	fchmodat(dir_fd, name, 0700, AT_SYMLINK_NOFOLLOW);
-	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	*ret = fdopendir(fd);
-	if (*ret)
-		return 0;
-	int code = errno;
-	close(fd);
-	return -code;
+	return dir_open(dir_fd, name);
 }
 
 static bool is_folder(int dir_fd, const char *name)
@@ -60,23 +46,13 @@ static int move_up(struct removal *removal, int dir_fd, const char *name)
 	}
 }
 
-/* The next name that is none of the two every folder has; NULL at the end. */
-static const struct dirent *next_of(DIR *dir)
-{
-	const struct dirent *entry;
-	do
-		entry = readdir(dir);
-	while (entry && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0));
-	return entry;
-}
-
 /* Empties a folder at the top. */
 static int empty(struct removal *removal, const char *name)
 {
-	cleanup(closedir_at) DIR *dir = NULL;
-	int r = open_folder(removal->top, name, &dir);
+	cleanup_dir DIR *dir = open_folder(removal->top, name);
+	int r = dir ? 0 : -errno;
 	const struct dirent *entry;
-	while (!r && (entry = next_of(dir))) {
+	while (!r && (entry = dir_next(dir))) {
 		if (is_folder(dirfd(dir), entry->d_name))
 			r = move_up(removal, dirfd(dir), entry->d_name);
 		else if (unlinkat(dirfd(dir), entry->d_name, 0) < 0 && errno != ENOENT)
@@ -98,11 +74,11 @@ static int remove_at(struct removal *removal, const char *name)
 static int empty_top(struct removal *removal)
 {
 	for (bool any = true; any;) {
-		cleanup(closedir_at) DIR *dir = NULL;
-		int r = open_folder(removal->top, ".", &dir);
+		cleanup_dir DIR *dir = dir_open(removal->top, ".");
+		int r = dir ? 0 : -errno;
 		const struct dirent *entry;
 		any = false;
-		while (!r && (entry = next_of(dir))) {
+		while (!r && (entry = dir_next(dir))) {
 			any = true;
 			r = remove_at(removal, entry->d_name);
 		}
@@ -114,8 +90,8 @@ static int empty_top(struct removal *removal)
 
 int remove_tree(int dir_fd, const char *name, struct err *e)
 {
-	cleanup(closedir_at) DIR *dir = NULL;
-	int r = open_folder(dir_fd, name, &dir);
+	cleanup_dir DIR *dir = open_folder(dir_fd, name);
+	int r = dir ? 0 : -errno;
 	if (r == -ENOENT)
 		return 0;
 	if (!r)

@@ -1,0 +1,31 @@
+#include "sandbox/base/dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "sandbox/base/text.h"
+
+DIR *dir_open(int dir_fd, const char *path)
+{
+	cleanup_close int fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	if (dir)
+		(void)take_fd(&fd);
+	return dir;
+}
+
+const struct dirent *dir_next(DIR *dir)
+{
+	const struct dirent *entry;
+	do
+		entry = readdir(dir);
+	while (entry && (text_eq(entry->d_name, ".") || text_eq(entry->d_name, "..")));
+	return entry;
+}
+
+void dir_close_at(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+	*dir = NULL;
+}
