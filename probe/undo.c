@@ -69,7 +69,7 @@ static int keep_others(struct delta *const *tried, size_t n, struct delta_list *
 int undo_all(struct fingerprint *f, const struct vantage *v, bool (*may)(const struct delta *d),
 	     struct delta_list *list, struct delta_list *aside, struct err *e)
 {
-	cleanup_free struct delta **tried = calloc(list->len + 1, sizeof(*tried));
+	cleanup_free struct delta **tried = calloc(list->len + 1, sizeof(struct delta *));
 	cleanup(delta_list_done) struct delta_list seen = DELTA_LIST_NULL;
 	size_t n = 0;
 	if (!tried)
@@ -79,7 +79,7 @@ int undo_all(struct fingerprint *f, const struct vantage *v, bool (*may)(const s
 			tried[n++] = &list->at[i];
 	if (!n)
 		return 0;
-	qsort(tried, n, sizeof(*tried), in_order);
+	qsort(tried, n, sizeof(struct delta *), in_order);
 	for (size_t i = 0; i < n; i++)
 		try_one(v, tried[i]);
 	int r = fingerprint_look(f, DELTA_STOOD, &seen, NULL, e);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runner/quantity.h"
+#include "runner/steps.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 
@@ -66,20 +67,9 @@ int probes_add(const char *text, struct probes *ret, struct err *e)
 
 static int read_run(const struct json_source *src, const cJSON *run, struct probe *p, struct err *e)
 {
-	const cJSON *word;
-	if (cJSON_IsString(run) && run->valuestring[0])
-		return shell(p, run->valuestring) ? no_memory(e) : 0;
-	if (!cJSON_IsArray(run) || !cJSON_GetArraySize(run))
-		return json_refuse(src, run, e,
-				   "\"run\" must be a command: a text for a shell, or a list of words");
-	cJSON_ArrayForEach(word, run)
-	{
-		if (!cJSON_IsString(word))
-			return json_refuse(src, word, e, "\"run\" must be a list of texts");
-		if (strv_add(&p->run, word->valuestring))
-			return no_memory(e);
-	}
-	return 0;
+	cleanup_free char *text = NULL;
+	int r = steps_command(src, run, &text, e);
+	return r ? r : shell(p, text) ? no_memory(e) : 0;
 }
 
 static int read_timeout(const struct json_source *src, const cJSON *item, struct probe *p,

@@ -26,12 +26,14 @@ static int add_word(struct buf *b, const char *word)
 	return r ? r : buf_puts(b, "'");
 }
 
-static int step_run(const struct json_source *src, const cJSON *run, struct steps *ret, struct err *e)
+int steps_command(const struct json_source *src, const cJSON *run, char **ret, struct err *e)
 {
 	cleanup(buf_done) struct buf words = BUF_NULL;
 	const cJSON *word;
-	if (cJSON_IsString(run) && run->valuestring[0])
-		return strv_add(&ret->run, run->valuestring) ? err_set(e, ENOMEM, "no memory") : 0;
+	if (cJSON_IsString(run) && run->valuestring[0]) {
+		*ret = strdup(run->valuestring);
+		return *ret ? 0 : err_set(e, ENOMEM, "no memory");
+	}
 	if (!cJSON_IsArray(run) || !cJSON_GetArraySize(run))
 		return json_refuse(src, run, e,
 				   "\"run\" must be a command: a text for a shell, or a list of words");
@@ -42,7 +44,15 @@ static int step_run(const struct json_source *src, const cJSON *run, struct step
 		if (add_word(&words, word->valuestring))
 			return err_set(e, ENOMEM, "no memory");
 	}
-	return strv_add(&ret->run, words.at) ? err_set(e, ENOMEM, "no memory") : 0;
+	*ret = take_ptr(&words.at);
+	return 0;
+}
+
+static int step_run(const struct json_source *src, const cJSON *run, struct steps *ret, struct err *e)
+{
+	char *text;
+	int r = steps_command(src, run, &text, e);
+	return r || !strv_adopt(&ret->run, text) ? r : err_set(e, ENOMEM, "no memory");
 }
 
 static int step_inputs(const struct json_source *src, const cJSON *inputs, struct steps *ret,

@@ -20,4 +20,6 @@ struct steps {
 
 /* A list of { "run": …, "inputs": […] }; adds to ret. */
 int steps_read(const struct json_source *src, const cJSON *steps, struct steps *ret, struct err *e);
+/* A command as a text for a shell, from such a text or a list of words. *ret is the caller's. */
+int steps_command(const struct json_source *src, const cJSON *run, char **ret, struct err *e);
 void steps_done(struct steps *steps);

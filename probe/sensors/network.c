@@ -156,9 +156,10 @@ static void unix_key(const struct socket_info *info, char key[SOCKET_NAME_MAX + 
 		strcpy(to, "@(any)");
 		return;
 	}
-	for (size_t i = 0; i < info->name_len; i++)
-		*to++ = info->name[i] ? info->name[i] : '@';
-	*to = '\0';
+	memcpy(to, info->name, info->name_len);
+	to[info->name_len] = '\0';
+	for (char *end = to + info->name_len; (to = memchr(to, '\0', (size_t)(end - to)));)
+		*to = '@';
 }
 
 static int offer_unix(struct look *look, const struct socket_info *info)

@@ -243,7 +243,7 @@ static const struct {
 	  65 },
 	{ "{\"version\": 1, \"custom\": [{\"name\": \"rows\", \"run\": [\"psql\", \"-c\", \"x\"], \"timeout\": \"2s\"}]}",
 	  { "--custom", "n=wc -l x" },
-	  "\"custom\":[{\"name\":\"rows\",\"run\":[\"psql\",\"-c\",\"x\"],\"timeout\":2000},{\"name\":\"n\",\"run\":[\"/bin/sh\",\"-c\",\"wc -l x\"],\"timeout\":10000}]" },
+	  "\"custom\":[{\"name\":\"rows\",\"run\":[\"/bin/sh\",\"-c\",\"psql -c x\"],\"timeout\":2000},{\"name\":\"n\",\"run\":[\"/bin/sh\",\"-c\",\"wc -l x\"],\"timeout\":10000}]" },
 	{ "{\"version\": 1, \"custom\": [{\"name\": \"rows\", \"run\": \"a | b\"}]}",
 	  {},
 	  "\"run\":[\"/bin/sh\",\"-c\",\"a | b\"]" },
