@@ -194,10 +194,11 @@ static bool apparmor_refuses(const struct refusal *r)
 	return is_denied(r) && r->host->apparmor == 1;
 }
 
+/* ECHILD: it was killed. */
 static bool filter_refuses_work(const struct refusal *r)
 {
 	return r->host->filtered && r->at != CAUSE_AT_PROC && !is_spared(r) &&
-	       (is_denied(r) || r->code == ENOSYS);
+	       (is_denied(r) || r->code == ENOSYS || r->code == ECHILD);
 }
 
 static bool proc_is_masked(const struct refusal *r)

@@ -21,6 +21,9 @@
  *  9 R  has heard both; forks who forwards ports; cell_start returns; cell_go: C executes
  * 10 W  C ended: names those still alive, waits
  * 11 R  cell_release: W exits, and with it all that is left; cell_done removes a scratch on disk
+ *
+ * Without namespaces (bare.h) W is a plain fork, 4 to 7 are a folder that is filled and a socket, C is
+ * held by Landlock, and at the end W kills what is left and removes the folder.
  */
 
 #include <errno.h>
@@ -151,8 +154,10 @@ static int expect(int sock, enum sync_kind kind, struct sync_record *ret, int *f
 		  size_t *ret_fds_len, struct err *e)
 {
 	int r = sync_recv(sock, ret, fds, fds ? FD_SEND_MAX : 0, ret_fds_len, e);
-	if (r == 0)
-		return err_set(e, ECHILD, "the warden died while it built the cell");
+	if (r == 0) {
+		err_set(e, ECHILD, "the warden died while it built the cell");
+		return cause_explain(CAUSE_AT_INSIDE, NULL, e);
+	}
 	if (r < 0)
 		return r;
 	if (ret->kind == SYNC_ERR) {

@@ -148,26 +148,26 @@ static int try_filter(struct trial *t, struct err *e)
 /* The first two are done from outside, the last is a cell of cell_start(). */
 static const struct row {
 	const char *name, *what;
-	enum cause_at at;
 	int (*act)(struct trial *t, struct err *e);
+	enum cause_at at;
 	bool spared; /* a cell can be without it */
 } rows[] = {
-	{ "namespaces", "new user, mount, pid, net, ipc, uts, cgroup and time namespaces",
-	  CAUSE_AT_CLONE, NULL },
-	{ "ids", "the caller's ids mapped into them", CAUSE_AT_INSIDE, NULL },
-	{ "capabilities", "work in them: the host name", CAUSE_AT_INSIDE, try_host_name },
-	{ "scratch", "a tmpfs for all that is written", CAUSE_AT_SCRATCH, try_scratch },
-	{ "proc", "a /proc of the cell's own", CAUSE_AT_PROC, try_proc },
-	{ "tree", "the host's tree, read-only, as the root", CAUSE_AT_INSIDE, try_tree },
-	{ "overlay", "an overlay over the project", CAUSE_AT_OVERLAY, try_overlay },
-	{ "quotas", "limits of namespaces, lowered", CAUSE_AT_INSIDE, try_quotas },
-	{ "places", "private folders, devices, what is visible", CAUSE_AT_INSIDE, try_places },
-	{ "loopback", "a network of its own", CAUSE_AT_INSIDE, try_loopback },
-	{ "xattrs", "attributes on the scratch", CAUSE_AT_XATTRS, try_xattrs, true },
-	{ "fanotify", "changed files told by the kernel", CAUSE_AT_WATCH, try_watch, true },
-	{ "pid_max", "a bound on processes", CAUSE_AT_PID_MAX, try_pid_max, true },
-	{ "filter", "no capabilities, and a filter of system calls", CAUSE_AT_INSIDE, try_filter },
-	{ "cell", "a whole cell, looked at from inside", CAUSE_AT_INSIDE, NULL },
+	{ "namespaces", "new user, mount, pid, net, ipc, uts, cgroup and time namespaces", NULL,
+	  CAUSE_AT_CLONE },
+	{ "ids", "the caller's ids mapped into them", NULL, CAUSE_AT_INSIDE },
+	{ "capabilities", "work in them: the host name", try_host_name, CAUSE_AT_INSIDE },
+	{ "scratch", "a tmpfs for all that is written", try_scratch, CAUSE_AT_SCRATCH },
+	{ "proc", "a /proc of the cell's own", try_proc, CAUSE_AT_PROC },
+	{ "tree", "the host's tree, read-only, as the root", try_tree, CAUSE_AT_INSIDE },
+	{ "overlay", "an overlay over the project", try_overlay, CAUSE_AT_OVERLAY },
+	{ "quotas", "limits of namespaces, lowered", try_quotas, CAUSE_AT_INSIDE },
+	{ "places", "private folders, devices, what is visible", try_places, CAUSE_AT_INSIDE },
+	{ "loopback", "a network of its own", try_loopback, CAUSE_AT_INSIDE },
+	{ "xattrs", "attributes on the scratch", try_xattrs, CAUSE_AT_XATTRS, true },
+	{ "fanotify", "changed files told by the kernel", try_watch, CAUSE_AT_WATCH, true },
+	{ "pid_max", "a bound on processes", try_pid_max, CAUSE_AT_PID_MAX, true },
+	{ "filter", "no capabilities, and a filter of system calls", try_filter, CAUSE_AT_INSIDE },
+	{ "cell", "a whole cell, looked at from inside", NULL, CAUSE_AT_INSIDE },
 };
 enum { STEP_NAMESPACES, STEP_IDS, STEP_INSIDE, STEP_CELL = countof(rows) - 1 };
 _Static_assert(countof(rows) <= DOCTOR_STEPS_MAX, "a step for each row");
@@ -218,12 +218,15 @@ static _Noreturn void cell_main(const struct cell_spec *spec, int sock)
 
 static pid_t fork_into(uint64_t flags, int *ret_pidfd)
 {
+	int pidfd = -1;
 	struct clone_args args = {
 		.flags = flags | CLONE_PIDFD,
-		.pidfd = (uintptr_t)ret_pidfd,
+		.pidfd = (uintptr_t)&pidfd,
 		.exit_signal = SIGCHLD,
 	};
-	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	*ret_pidfd = pidfd;
+	return pid;
 }
 
 static void end(pid_t pid, int pidfd)
@@ -273,25 +276,40 @@ static int hear(int sock, struct sync_record *ret, struct err *e)
 	return sync_recv(sock, ret, NULL, 0, NULL, e);
 }
 
+static bool has_failed(const struct doctor *d)
+{
+	for (size_t i = 0; i < d->steps_len; i++)
+		if (d->steps[i].state == DOCTOR_FAILED)
+			return true;
+	return false;
+}
+
+/* Nothing more will be heard; `from` was the first step that was to be heard of. */
+static void heard_all(struct doctor *d, size_t from, struct err *e)
+{
+	size_t step = open_step(d, from);
+	bool died = !e->code && !has_failed(d) && d->steps[step].state == DOCTOR_SKIPPED &&
+		    (step < STEP_CELL || from == STEP_CELL);
+	if (died)
+		err_set(e, ECHILD, "the process that tried it died");
+	if (e->code)
+		passed(d, step, e);
+}
+
 static void hear_steps(struct doctor *d, int sock, size_t from)
 {
-	struct sync_record record;
-	for (;;) {
-		struct err e = ERR_NULL;
-		int r = hear(sock, &record, &e);
-		size_t step = open_step(d, from);
-		if (r > 0 && record.kind == SYNC_OBSERVED) {
+	struct sync_record record = { .kind = 0 };
+	struct err e = ERR_NULL;
+	while (hear(sock, &record, &e) > 0) {
+		if (record.kind == SYNC_OBSERVED) {
 			d->made = true;
 			d->isolation = record.isolation;
 			passed(d, STEP_CELL, &ERR_NULL);
-		} else if (r > 0 && record.signal >= (int)from && record.signal <= STEP_CELL) {
+		} else if (record.signal >= (int)from && record.signal <= STEP_CELL) {
 			passed(d, (size_t)record.signal, &record.err);
-		} else if (r < 0) {
-			passed(d, step, &e);
 		}
-		if (r <= 0)
-			return;
 	}
+	heard_all(d, from, &e);
 }
 
 /* Which namespaces cannot be made; each with a user namespace, as a user has to. */

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -53,7 +54,15 @@ struct rules {
 	const struct cell_spec *spec;
 	int ruleset;
 	uint64_t handled;
+	char *not_shown[countof(not_shown)]; /* by their real paths; NULL: it is not there */
 };
+
+static void rules_done(struct rules *r)
+{
+	for (size_t i = 0; i < countof(r->not_shown); i++)
+		free(r->not_shown[i]);
+	fd_close_at(&r->ruleset);
+}
 
 int landlock_abi(void)
 {
@@ -105,32 +114,32 @@ static bool is_socket(const char *path)
 /* Of a path to what is hidden: it lies elsewhere; in the path; the path is it, or lies in it. */
 enum relation { APART, ABOVE, AT };
 
-static enum relation relate(const char *path, const char *secret)
+static enum relation relate(const char *path, const char *hidden)
 {
-	if (path_below(path, secret))
+	if (path_below(path, hidden))
 		return AT;
-	return path_below(secret, path) ? ABOVE : APART;
+	return path_below(hidden, path) ? ABOVE : APART;
+}
+
+static enum relation nearer(enum relation a, enum relation b)
+{
+	return a > b ? a : b;
 }
 
 /* whole: of the host's tree; else of something that is shown, in which only secrets are hidden. */
-static enum relation relate_all(const struct cell_spec *spec, const char *path, bool whole)
+static enum relation relate_all(const struct rules *r, const char *path, bool whole)
 {
+	const struct cell_spec *spec = r->spec;
 	enum relation found = APART;
-	for (size_t i = 0; i < spec->hidden_len && found != AT; i++) {
-		enum relation r = relate(path, spec->hidden[i]);
-		/* To connect to one is no access to a file for Landlock. */
-		if (r != APART && !is_socket(spec->hidden[i]))
-			found = r;
-	}
-	for (size_t i = 0; whole && i < countof(not_shown) && found != AT; i++) {
-		enum relation r = relate(path, not_shown[i]);
-		found = r != APART ? r : found;
-	}
-	if (whole && spec->home && found != AT) {
-		enum relation r = relate(path, spec->home);
-		found = r != APART ? r : found;
-	}
-	return found;
+	for (size_t i = 0; i < spec->hidden_len; i++)
+		if (!is_socket(spec->hidden[i])) /* to connect to one is no access for Landlock */
+			found = nearer(found, relate(path, spec->hidden[i]));
+	if (!whole)
+		return found;
+	for (size_t i = 0; i < countof(r->not_shown); i++)
+		if (r->not_shown[i])
+			found = nearer(found, relate(path, r->not_shown[i]));
+	return spec->home ? nearer(found, relate(path, spec->home)) : found;
 }
 
 static void closedir_at(DIR **dir)
@@ -163,7 +172,7 @@ static int allow_parts(const struct rules *r, const char *path, bool whole, stru
 // NOLINTNEXTLINE(misc-no-recursion): as deep as a path is
 static int allow_reading(const struct rules *r, const char *path, bool whole, struct err *e)
 {
-	switch (relate_all(r->spec, path, whole)) {
+	switch (relate_all(r, path, whole)) {
 	case AT:
 		return 0;
 	case ABOVE:
@@ -212,14 +221,19 @@ int landlock_restrict(const struct cell_spec *spec, struct err *e)
 		attr.handled_access_net = NET_BIND_TCP | NET_CONNECT_TCP;
 	if (abi >= 6)
 		attr.scoped = SCOPE_ABSTRACT | SCOPE_SIGNAL;
-	cleanup_close int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
-	if (ruleset < 0)
+	cleanup(rules_done) struct rules rules = {
+		.spec = spec,
+		.handled = attr.handled_access_fs,
+		.ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0),
+	};
+	if (rules.ruleset < 0)
 		return err_sys(e, "make Landlock rules");
-	const struct rules rules = { spec, ruleset, attr.handled_access_fs };
+	for (size_t i = 0; i < countof(not_shown); i++)
+		rules.not_shown[i] = realpath(not_shown[i], NULL);
 	int r = allow_own(&rules, e);
 	if (!r)
 		r = allow_host(&rules, e);
-	if (!r && syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
+	if (!r && syscall(SYS_landlock_restrict_self, rules.ruleset, 0) < 0)
 		r = err_sys(e, "apply Landlock rules");
 	return r;
 }

@@ -1,17 +1,20 @@
 /*
  * emulate: run a command under a filter that refuses what some hosts refuse.
  *
- * Usage: emulate docker|inside|no-landlock COMMAND...
+ * Usage: emulate docker|inside|no-landlock|hang|kill COMMAND...
  *   docker       as Docker's default profile: no namespaces, no mounts
  *   inside       namespaces are made, and nothing can be done in them, as where AppArmor
  *                restricts unprivileged user namespaces
  *   no-landlock  a kernel without it
+ *   hang         namespaces are made, and work in them never comes to an end
+ *   kill         whoever works in one is killed
  */
 #include <errno.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sandbox/base/cleanup.h"
@@ -66,13 +69,24 @@ static int refuse_landlock(scmp_filter_ctx filter)
 	return seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), 444, 0);
 }
 
+static int kill_who_asks(scmp_filter_ctx filter)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_KILL_PROCESS, SCMP_SYS(sethostname), 0);
+}
+
+/* Whoever asks waits for a supervisor, which is main(), and which never answers. */
+static int refuse_to_answer(scmp_filter_ctx filter)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_NOTIFY, SCMP_SYS(sethostname), 0);
+}
+
 static const struct {
 	const char *name;
 	int (*refuse)(scmp_filter_ctx filter);
 } hosts[] = {
-	{ "docker", refuse_docker },
-	{ "inside", refuse_inside },
-	{ "no-landlock", refuse_landlock },
+	{ "docker", refuse_docker },        { "inside", refuse_inside },
+	{ "no-landlock", refuse_landlock }, { "hang", refuse_to_answer },
+	{ "kill", kill_who_asks },
 };
 
 int main(int argc, char **argv)
@@ -81,19 +95,26 @@ int main(int argc, char **argv)
 	while (argc > 2 && i < countof(hosts) && strcmp(argv[1], hosts[i].name) != 0)
 		i++;
 	if (argc < 3 || i == countof(hosts)) {
-		fprintf(stderr, "usage: emulate docker|inside|no-landlock COMMAND...\n");
+		fprintf(stderr, "usage: emulate docker|inside|no-landlock|hang|kill COMMAND...\n");
 		return 64;
 	}
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
 	int r = filter ? hosts[i].refuse(filter) : -ENOMEM;
 	if (!r)
 		r = seccomp_load(filter);
-	seccomp_release(filter);
 	if (r) {
 		fprintf(stderr, "emulate: %s\n", strerror(-r));
 		return 70;
 	}
-	execvp(argv[2], argv + 2);
-	perror(argv[2]);
-	return 70;
+	/* It must not be asked once more than it is listened to: the command's process has it not. */
+	pid_t supervised = hosts[i].refuse == refuse_to_answer ? fork() : 0;
+	if (supervised == 0) {
+		execvp(argv[2], argv + 2);
+		perror(argv[2]);
+		return 70;
+	}
+	int status = 0;
+	waitpid(supervised, &status, 0);
+	seccomp_release(filter);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 70;
 }

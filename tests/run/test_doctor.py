@@ -25,6 +25,7 @@ MOUNTS = "unshare --mount --propagation private " if ROOT else NEW_USER + "--mou
 REFUSED = [
     ("Docker's filter", EMULATE + ' docker "$@"', "namespaces", "seccomp", "Docker's default does", False),
     ("namespaces without power", EMULATE + ' inside "$@"', "capabilities", "seccomp", "little be done", False),
+    ("a filter that kills", EMULATE + ' kill "$@"', "capabilities", "seccomp", "little be done", False),
     (
         "a masked /proc: tmpfs",
         MOUNTS + "sh -c 'mount -t tmpfs none /proc/bus && \"$@\"' sh \"$@\"",
@@ -183,6 +184,16 @@ def host_refuses(place):
     ok(leftovers() == before, "nothing is left behind", "%s\n%s" % (before, leftovers()))
 
 
+def hanging(place):
+    """A step that never ends is given up after ten seconds."""
+    status, tree, seen = place.doctor(["--project", place.project], around=EMULATE + ' hang "$@"')
+    found = step_of(tree, "failed")
+    ok(status == 69 and found.get("name") == "capabilities", "a step that hangs is named", seen)
+    ok(found.get("text") == "no answer within 10 seconds", "and why it was given up", seen)
+    left = subprocess.run(["pgrep", "-f", "doctor .*" + place.project], capture_output=True, check=False).stdout
+    ok(not left, "nobody hangs on", left)
+
+
 def leftovers():
     with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
         return len(mounts.readlines())
@@ -249,7 +260,7 @@ def sight(place):
 def main():
     place = Place()
     try:
-        for part in (plain_host, sight, host_refuses, without_groups):
+        for part in (plain_host, sight, host_refuses, without_groups, hanging):
             part(place)
     finally:
         place.done()

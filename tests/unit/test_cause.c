@@ -32,6 +32,8 @@ static const struct {
 	{ "Ubuntu 24.04, a mount", "apparmor", CAUSE_AT_SCRATCH, EACCES, .apparmor = 1 },
 	{ "Ubuntu 24.04, /proc", "apparmor", CAUSE_AT_PROC, EPERM, .apparmor = 1 },
 	{ "a filter that lets clone through", "seccomp", CAUSE_AT_INSIDE, EPERM, .filtered = true },
+	{ "a filter that kills", "seccomp", CAUSE_AT_INSIDE, ECHILD, .filtered = true },
+	{ "a warden that died", NULL, CAUSE_AT_INSIDE, ECHILD },
 	{ "an old Debian", "unprivileged_userns_clone", CAUSE_AT_CLONE, EPERM, .clone_off = 1 },
 	{ "a chroot", "chroot", CAUSE_AT_CLONE, EPERM, .chrooted = true },
 	{ "a chroot under a filter", "chroot", CAUSE_AT_CLONE, EPERM, .chrooted = true,

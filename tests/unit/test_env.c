@@ -103,6 +103,19 @@ static void test_whole(void)
 		tap_ok(strv_has(&env, want[i]), "%s", want[i]);
 }
 
+/* Where nothing can stand in the place of /tmp and /run. */
+static void test_top(void)
+{
+	const struct env_ask ask = {
+		.user = "root", .path = "/usr/bin", .caller = caller, .top = "/top"
+	};
+	cleanup(strv_done) struct strv env = STRV_NULL;
+	int r = env_build(&ask, &env, NULL);
+	tap_ok(r == 0 && strv_has(&env, "TMPDIR=/top/tmp") &&
+		       strv_has(&env, "XDG_RUNTIME_DIR=/top/run/user/0"),
+	       "tmp and run below a folder");
+}
+
 static void test_faults(void)
 {
 	const struct env_ask ask = ask_of(LIST("TZ"), LIST("PYTHONPATH=x"));
@@ -128,6 +141,7 @@ int main(void)
 {
 	test_cases();
 	test_whole();
+	test_top();
 	test_faults();
 	return tap_done();
 }

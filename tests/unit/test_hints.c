@@ -20,6 +20,7 @@ static bool is_kept_away(const void *with, const char *path)
 static const struct hint_facts plain = { FACTS };
 static const struct hint_facts wired = { FACTS, .network = true };
 static const struct hint_facts roomy = { FACTS, .on_disk = true, .copy = true };
+static const struct hint_facts bare = { FACTS, .on_disk = true, .copy = true, .landlock = true };
 static const struct hint_facts rooted = { FACTS, .root = true };
 
 static const struct {
@@ -56,6 +57,9 @@ static const struct {
 	  "something of an owner or a group that is not yours" },
 	{ &roomy, "OSError: [Errno 75] Value too large for defined data type: 'a'", "" },
 	{ &plain, "PermissionError: [Errno 13] Permission denied: '/etc/shadow'", "" },
+	{ &bare, "PermissionError: [Errno 13] Permission denied: '/dev/shm/x'",
+	  "with --isolation landlock" },
+	{ &plain, "PermissionError: [Errno 13] Permission denied: '/dev/shm/x'", "" },
 	{ &rooted, "PermissionError: [Errno 13] Permission denied: '/etc/shadow'",
 	  "something was refused" },
 	{ &plain, "RuntimeError: can't start new thread", "the suite has as many" },

@@ -201,6 +201,44 @@ static void test_nobody(void)
 	       "without an adapter %s", e.text);
 }
 
+/* Without namespaces the private places have names below one folder, which is made and removed. */
+static void test_bare(const struct folder *f)
+{
+	static const struct {
+		const char *name, *below;
+	} wanted[] = { { "TMPDIR", "/tmp" },
+		       { "HOME", "/home" },
+		       { "XDG_CACHE_HOME", "/home/.cache" },
+		       { "FUMEHOOD_SOCKET", "/run/fumehood/socket" },
+		       { "PYCACHE", "/home/.cache/py" } };
+	const char *const args[] = { "run", "--isolation", "landlock", "--", "true", NULL };
+	cleanup(config_done) struct config c = CONFIG_NULL;
+	struct err e = ERR_NULL;
+	setenv("TMPDIR", folder_path(f, "disk"), 1);
+	struct prepared p = PREPARED_NULL;
+	int r = load(&c, args, 5, &e);
+	r = r ? r : prepare(&c, &adapter, caller, &p, &e);
+	unsetenv("TMPDIR");
+	const char *top = p.spec.top;
+	if (tap_ok(r == 0 && top && path_below(top, folder_path(f, "disk")) && access(top, F_OK) == 0,
+		   "a folder is made: %s", r ? e.text : top)) {
+		for (size_t i = 0; i < countof(wanted); i++) {
+			const char *value = env_get(p.spec.env, wanted[i].name);
+			tap_ok(value && path_below(value, top) &&
+				       text_eq(value + strlen(top), wanted[i].below),
+			       "%s=%s", wanted[i].name, value ? value : "(none)");
+		}
+		const struct vantage v = { .zones = p.zones, .zones_len = p.zones_len };
+		cleanup_free char *file = NULL;
+		r = asprintf(&file, "%s/project/x", top);
+		tap_ok(r > 0 && text_eq(zone_of(&v, file), "source"), "the copy is source");
+		tap_ok(path_below(p.spec.cwd, top) && text_eq(p.spec.project_seen, p.spec.cwd),
+		       "it is where the command starts: %s", p.spec.cwd);
+	}
+	prepared_done(&p);
+	tap_ok(rmdir(folder_path(f, "disk")) == 0, "and nothing is left of it");
+}
+
 int main(void)
 {
 	cleanup(folder_done) struct folder f;
@@ -217,5 +255,6 @@ int main(void)
 	test_excluded();
 	test_faults();
 	test_nobody();
+	test_bare(&f);
 	return chdir("/") | tap_done();
 }

@@ -50,6 +50,30 @@ static const char *find(const struct cell_event *event, const char *pid)
 	return NULL;
 }
 
+/* In a /proc that is the host's: whoever comes from 20, through whatever numbers. */
+static void test_descendants(int proc)
+{
+	static const struct {
+		const char *pid, *stat;
+		bool ours;
+	} tree[] = {
+		{ "20", "20 (warden) S 1", false },     { "21", "21 (child) S 20", true },
+		{ "19", "19 (grandchild) S 21", true }, { "18", "18 (older) S 19", true },
+		{ "22", "22 (zombie) Z 20", false },    { "23", "23 (stranger) S 1", false },
+		{ "24", "24 (strangers) S 23", false },
+	};
+	for (size_t i = 0; i < countof(tree); i++)
+		put(proc, tree[i].pid, tree[i].stat);
+	struct cell_event event = { 0 };
+	survivors_list(proc, 20, &event);
+	size_t wanted = 0;
+	for (size_t i = 0; i < countof(tree); i++) {
+		wanted += tree[i].ours;
+		tap_ok((find(&event, tree[i].pid) != NULL) == tree[i].ours, "%s", tree[i].stat);
+	}
+	tap_ok(event.survivors_len == wanted, "%u come from it", event.survivors_len);
+}
+
 int main(void)
 {
 	char dir[] = "/tmp/fumehood-survivors.XXXXXX";
@@ -69,13 +93,15 @@ int main(void)
 			       cases[i].pid[0] > '9' ? NULL : cases[i].comm),
 		       "%s/stat: %s", cases[i].pid, cases[i].stat);
 
+	test_descendants(proc);
 	for (int i = 0; i < CELL_SURVIVORS_MAX; i++) {
 		char pid[16];
 		snprintf(pid, sizeof(pid), "%d", 1000 + i);
 		put(proc, pid, "1 (many) S 1");
 	}
 	survivors_list(proc, 0, &event);
-	tap_ok(event.survivors_len == wanted + CELL_SURVIVORS_MAX, "more than are told, all counted");
+	tap_ok(event.survivors_len == wanted + 6 + CELL_SURVIVORS_MAX,
+	       "more than are told, all counted");
 	survivors_list(-1, 0, &event);
 	tap_ok(event.survivors_len == 0, "no /proc, nobody");
 	char command[64];
