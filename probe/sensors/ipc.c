@@ -25,7 +25,8 @@
 struct ipc {
 	struct buf tables[VANTAGE_SYSVIPC_N];
 	struct buf now;
-	bool queues; /* there were some at the last look */
+	off_t queues_size; /* of their folder, which goes by the names in it */
+	size_t queues;     /* how many there were at the last look */
 };
 
 static int ipc_open(const struct vantage *v, void **ret, struct err *e)
@@ -139,19 +140,24 @@ static int offer_table(struct sink *sink, enum vantage_sysvipc table, const stru
 
 struct queues {
 	int dir;
+	size_t len;
 	struct sink *sink;
 };
 
-/* The size of the folder goes by the names in it. */
-static bool has_queues(const struct vantage *v)
+/* Are there some, or other ones than at the last look? */
+static bool queues_moved(struct ipc *ipc, const struct vantage *v)
 {
 	struct stat st;
-	return v->queues >= 0 && fstat(v->queues, &st) == 0 && st.st_size > 0;
+	if (v->queues < 0 || fstat(v->queues, &st))
+		return false;
+	bool moved = ipc->queues || st.st_size != ipc->queues_size;
+	ipc->queues_size = st.st_size;
+	return moved;
 }
 
 static int offer_queue(void *with, const struct walk_name *name)
 {
-	const struct queues *q = with;
+	struct queues *q = with;
 	struct stat st;
 	cleanup_free char *text = NULL;
 	if (fstatat(q->dir, name->name, &st, AT_SYMLINK_NOFOLLOW) ||
@@ -171,6 +177,7 @@ static int offer_queue(void *with, const struct walk_name *name)
 				     bytes ? strtod(bytes + strlen("QSIZE:"), NULL) : 0))
 		return -ENOMEM;
 	cleanup_free char *line = json_line(value);
+	q->len++;
 	return line ? sink_offer(q->sink, &(struct offer){ .id = key, .value = line }) : -ENOMEM;
 }
 
@@ -186,16 +193,15 @@ static int ipc_look(void *memory, const struct vantage *v, bool full, struct sin
 	int r = read_tables(ipc, v);
 	if (r < 0)
 		return err_set(e, -r, "read /proc/sysvipc: %s", strerrordesc_np(-r));
-	bool moved = r;
-	bool had_queues = ipc->queues;
-	ipc->queues = has_queues(v);
-	if (!moved && !ipc->queues && !had_queues)
+	if (!queues_moved(ipc, v) && !r)
 		return 0;
+	struct queues queues = { .dir = v->queues, .sink = sink };
 	r = 0;
 	for (size_t i = 0; !r && i < VANTAGE_SYSVIPC_N; i++)
 		r = offer_table(sink, (enum vantage_sysvipc)i, &ipc->tables[i]);
-	if (!r && ipc->queues)
-		r = walk_list(v->queues, "", offer_queue, &(struct queues){ v->queues, sink }, e);
+	if (!r && v->queues >= 0)
+		r = walk_list(v->queues, "", offer_queue, &queues, e);
+	ipc->queues = queues.len;
 	return r ? r : sink_all(sink);
 }
 

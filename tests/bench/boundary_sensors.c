@@ -3,20 +3,22 @@
  *
  *   boundary_sensors [ROUNDS]
  *
- * The subject is the system's python3, at rest in a pid namespace of its own,
- * with 30 variables and 13 descriptors. Prints {"DOMAIN": {"median": us, …}}
+ * The subject is the system's python3, at rest in namespaces of its own (pid, ipc,
+ * net), with 30 variables and 13 descriptors, and no socket. Prints {"DOMAIN": {"median": us, …}}
  * with "all" for one fingerprint of all of them; taken in turns, so that what
  * else the machine does meets all alike.
  */
 #include <assert.h>
 #include <err.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,27 +31,32 @@
 
 #define ROUNDS_DEFAULT 5000
 #define ROUNDS_WARMUP  100
+#define QUEUES_DIR     "/mnt"
 #define VARIABLES      30
 #define DESCRIPTORS    13
 
 static const struct {
 	const char *name;
-	const struct sensor *sensors[6];
+	const struct sensor *sensors[8];
 } subjects[] = {
 	{ "env", { &sensor_env } },
 	{ "process", { &sensor_process } },
 	{ "descriptors", { &sensor_descriptors } },
 	{ "processes", { &sensor_processes } },
 	{ "threads", { &sensor_threads } },
+	{ "ipc", { &sensor_ipc } },
+	{ "network", { &sensor_network } },
 	{ "all",
-	  { &sensor_env, &sensor_process, &sensor_descriptors, &sensor_processes, &sensor_threads } },
+	  { &sensor_env, &sensor_process, &sensor_descriptors, &sensor_processes, &sensor_threads,
+	    &sensor_ipc, &sensor_network } },
 };
 
 /* Go on as process 1 of a pid namespace whose /proc is mounted; the caller waits for it. */
 static void enter_namespace(void)
 {
-	if (unshare((geteuid() ? CLONE_NEWUSER : 0) | CLONE_NEWPID | CLONE_NEWNS))
-		err(69, "make a pid namespace");
+	if (unshare((geteuid() ? CLONE_NEWUSER : 0) | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC |
+		    CLONE_NEWNET))
+		err(69, "make namespaces");
 	pid_t pid = fork();
 	if (pid < 0)
 		err(70, "fork");
@@ -60,8 +67,9 @@ static void enter_namespace(void)
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
-		err(69, "mount /proc");
+	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) ||
+	    mount("mqueue", QUEUES_DIR, "mqueue", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
+		err(69, "mount /proc and the message queues");
 }
 
 static _Noreturn void be_subject(int ready)
@@ -143,6 +151,12 @@ int main(int argc, char **argv)
 	pid_t pid = start_subject();
 	struct vantage v = { .root = open("/", O_PATH | O_CLOEXEC),
 			     .proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+			     .sysvipc = { open("/proc/sysvipc/shm", O_RDONLY | O_CLOEXEC),
+					  open("/proc/sysvipc/sem", O_RDONLY | O_CLOEXEC),
+					  open("/proc/sysvipc/msg", O_RDONLY | O_CLOEXEC) },
+			     .queues = open(QUEUES_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+			     .sockets = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC,
+					       NETLINK_SOCK_DIAG),
 			     .pid = pid,
 			     .inner = pid };
 	for (size_t i = 0; i < countof(subjects); i++) {
