@@ -65,9 +65,10 @@ struct config {
 	bool json;
 	bool quiet;
 	bool verbose;
-	int color;        /* enum config_color */
-	char *out;        /* NULL: in the state folder */
-	char *report;     /* NULL: stderr; "-": stdout */
+	int color;    /* enum config_color */
+	char *out;    /* NULL: in the state folder */
+	char *report; /* NULL: stderr; "-": stdout */
+	bool tty;
 	struct strv keep; /* "PATH" or "PATH=DEST", PATH absolute */
 	char *project_asked;
 

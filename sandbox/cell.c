@@ -186,7 +186,7 @@ static int expect_ready(struct layout *layout, struct cell *cell, uint64_t insid
 }
 
 /* The command's process has tried the cell; the sockets that are forwarded come with its word. */
-static int expect_observed(struct cell *cell, struct err *e)
+static int expect_observed(const struct cell_spec *spec, struct cell *cell, struct err *e)
 {
 	struct sync_record record;
 	int fds[FD_SEND_MAX];
@@ -194,6 +194,12 @@ static int expect_observed(struct cell *cell, struct err *e)
 	int r = expect(cell->gate, SYNC_OBSERVED, &record, fds, &fds_len, e);
 	if (!r)
 		cell->isolation = record.isolation;
+	if (!r && spec->tty) {
+		if (!fds_len)
+			r = err_set(e, EPROTO, "the command sent no terminal");
+		else
+			cell->tty = take_fd(&fds[--fds_len]);
+	}
 	if (!r && fds_len)
 		r = forward_start(fds, fds_len, cell->pidfd, &cell->forwarder, e);
 	close_all(fds, fds_len);
@@ -210,7 +216,7 @@ static int expect_both(const struct cell_spec *spec, struct layout *layout, stru
 	namespaces_look(proc, outside);
 	int r = expect_ready(layout, cell, inside, e);
 	if (!r)
-		r = expect_observed(cell, e);
+		r = expect_observed(spec, cell, e);
 	if (r < 0)
 		return r;
 	cell->view.warden = cell->bare ? cell->pid : 0;
@@ -398,6 +404,7 @@ void cell_done(struct cell *cell)
 	cell_view_done(&cell->view);
 	fd_close_at(&cell->control);
 	fd_close_at(&cell->gate);
+	fd_close_at(&cell->tty);
 	if (cell->pidfd >= 0) {
 		if (!cell->bare)
 			pidfd_send_signal(cell->pidfd, SIGKILL, NULL, 0);

@@ -89,7 +89,8 @@ struct cell {
 	int pidfd;
 	bool bare; /* without namespaces: the warden cleans up when it sees that we are gone */
 	int control;
-	int gate;        /* to the command, until cell_go() */
+	int gate; /* to the command, until cell_go() */
+	int tty;  /* the other side of the command's terminal, of spec.tty; -1: it has none */
 	pid_t forwarder; /* of ports; 0: none */
 	struct scratch_disk disk;
 	struct cell_view view;
@@ -99,6 +100,7 @@ struct cell {
 	((struct cell){ .pidfd = -1,               \
 			.control = -1,             \
 			.gate = -1,                \
+			.tty = -1,                 \
 			.disk = SCRATCH_DISK_NULL, \
 			.view = CELL_VIEW_NULL })
 

@@ -90,7 +90,8 @@ struct cell_spec {
 	uint32_t timeout_ms; /* of the command; 0: none */
 	uint32_t grace_ms;   /* between asking to stop and killing */
 
-	int stdin_fd; /* borrowed; what the command gets as 0, 1 and 2 */
+	bool tty; /* the command gets a terminal of the cell's own as 0, 1 and 2; cell.tty is its other side */
+	int stdin_fd; /* borrowed; what the command gets as 0, 1 and 2 otherwise */
 	int stdout_fd;
 	int stderr_fd;
 };

@@ -26,6 +26,7 @@
 #include "sandbox/quotas.h"
 #include "sandbox/scratch.h"
 #include "sandbox/sync.h"
+#include "sandbox/terminal.h"
 
 /* Like execve; a file that is executable but of no known format is a shell script, as execvp and
  * shells have it. */
@@ -152,7 +153,7 @@ static int help(const struct command_setup *setup, int sock, struct err *e)
 /* What goes to the runner. */
 struct report {
 	struct sync_record record;
-	int fds[FD_SEND_MAX]; /* sockets of forwarded ports */
+	int fds[FD_SEND_MAX]; /* sockets of forwarded ports; last, the terminal's other side */
 	size_t fds_len;
 };
 
@@ -190,6 +191,16 @@ static int prepare_bare(const struct command_setup *setup, int sock, struct repo
 	return r < 0 ? r : observe(setup, sock, true, &report->record.isolation, e);
 }
 
+/* When /dev stands and no trial can be disturbed by it. */
+static int take_terminal(const struct cell_spec *spec, struct report *report, struct err *e)
+{
+	int master = -1;
+	int r = spec->tty ? terminal_take(&master, e) : 0;
+	if (!r && master >= 0)
+		report->fds[report->fds_len++] = master;
+	return r;
+}
+
 static _Noreturn void command_main(const struct command_setup *setup, int sock)
 {
 	struct report report = { .record = { .kind = SYNC_OBSERVED } };
@@ -197,6 +208,7 @@ static _Noreturn void command_main(const struct command_setup *setup, int sock)
 	struct err e = ERR_NULL;
 	int r = is_bare(setup) ? prepare_bare(setup, sock, &report, &e)
 			       : prepare(setup, sock, &report, &e);
+	r = r < 0 ? r : take_terminal(setup->spec, &report, &e);
 	if (r < 0) {
 		record = (struct sync_record){ .kind = SYNC_ERR, .err = e };
 		sync_send(sock, &record, NULL, 0, NULL);

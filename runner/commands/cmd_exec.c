@@ -16,6 +16,7 @@
 #include "runner/drive/prepare.h"
 #include "runner/drive/signals.h"
 #include "runner/drive/solo.h"
+#include "runner/drive/tty.h"
 #include "runner/no_hello.h"
 #include "runner/report/effects.h"
 #include "runner/terminal.h"
@@ -214,17 +215,23 @@ static double seconds_now(void)
 static int run_command(struct exec *x, const struct signals *signals, struct err *e)
 {
 	const struct prepared *p = &x->prepared;
+	struct tty tty = TTY_NULL;
 	const struct solo solo = {
 		.cell = &x->cell,
 		.signals = signals,
+		.tty = &tty,
 		.mirror_stops = !x->config->timeout_ms,
 	};
 	int r = cell_start(&p->spec, &x->cell, e);
 	r = r ? r : refuse_reduced(x, e);
 	if (!r && is_asked_to_tell(x->config))
 		r = changes_begin(&x->cell, p->zones, p->zones_len, &x->base, e);
+	if (r)
+		return r;
 	x->seconds = -seconds_now();
-	r = r ? r : solo_run(&solo, &x->end, e);
+	tty_begin(&tty, x->cell.tty);
+	r = solo_run(&solo, &x->end, e);
+	tty_end(&tty);
 	x->seconds += seconds_now();
 	return r;
 }
@@ -244,6 +251,7 @@ static int exec_command(struct exec *x, struct err *e)
 	if (r)
 		return r;
 	x->prepared.spec.layer = x->layer.path;
+	x->prepared.spec.tty = c->tty;
 	x->prepared.spec.stdin_fd = STDIN_FILENO;
 	x->prepared.spec.stdout_fd = STDOUT_FILENO;
 	x->prepared.spec.stderr_fd = STDERR_FILENO;

@@ -138,6 +138,9 @@ static int make_env(struct prepared *p, const struct config *c, const struct ada
 	const char *socket = keepf(p, "%s/socket", p->places.own);
 	if (!socket)
 		return no_memory(e);
+	const char *term = env_get(caller, "TERM");
+	if (adapter == &nobody && term && (c->tty || isatty(STDOUT_FILENO)))
+		settings[n++] = (struct env_setting){ .name = "TERM", .value = term };
 	if (adapter != &nobody)
 		settings[n++] = (struct env_setting){ .name = "FUMEHOOD_SOCKET", .value = socket };
 	for (const char *const *row = adapter->env; row && *row; row++) {

@@ -5,22 +5,36 @@
 #include <signal.h>
 
 #include "runner/drive/signals.h"
+#include "runner/drive/tty.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 
-const int solo_signals[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
-			     SIGUSR2, SIGALRM, SIGTSTP, SIGCONT };
+const int solo_signals[] = { SIGINT,  SIGTERM, SIGHUP,   SIGQUIT, SIGUSR1,
+			     SIGUSR2, SIGALRM, SIGWINCH, SIGTSTP, SIGCONT };
 const size_t solo_signals_len = countof(solo_signals);
+
+static int stop_too(const struct solo *solo, struct err *e)
+{
+	tty_restore(solo->tty);
+	int r = signals_pause(solo->cell, true, e);
+	tty_raw(solo->tty);
+	tty_resize(solo->tty);
+	return r;
+}
 
 static int take_signal(const struct solo *solo, struct err *e)
 {
 	int signal = signals_take(solo->signals);
+	if (signal == SIGWINCH && solo->tty->master >= 0) {
+		tty_resize(solo->tty);
+		return 0;
+	}
 	switch (signal) {
 	case 0:
 	case SIGCONT: /* whoever stopped us has continued the command, too */
 		return 0;
 	case SIGTSTP:
-		return signals_pause(solo->cell, true, e);
+		return stop_too(solo, e);
 	default:
 		return cell_signal(solo->cell, signal, e);
 	}
@@ -36,7 +50,7 @@ static int take_event(const struct solo *solo, struct cell_event *ret, struct er
 	case CELL_EXITED:
 		return 1;
 	case CELL_STOPPED:
-		return solo->mirror_stops ? signals_pause(solo->cell, true, e) : 0;
+		return solo->mirror_stops ? stop_too(solo, e) : 0;
 	case CELL_GONE:
 		break;
 	}
@@ -45,20 +59,23 @@ static int take_event(const struct solo *solo, struct cell_event *ret, struct er
 
 int solo_run(const struct solo *solo, struct cell_event *ret, struct err *e)
 {
+	enum { CONTROL, SIGNALS, TTY, N = TTY + TTY_POLLS };
 	int r = cell_go(solo->cell, e);
 	while (!r) {
-		struct pollfd polls[] = {
-			{ .fd = solo->cell->control, .events = POLLIN },
-			{ .fd = solo->signals->fd, .events = POLLIN },
+		struct pollfd polls[N] = {
+			[CONTROL] = { solo->cell->control, POLLIN, 0 },
+			[SIGNALS] = { solo->signals->fd, POLLIN, 0 },
 		};
+		tty_polls(solo->tty, &polls[TTY]);
 		int n = poll(polls, countof(polls), -1);
 		if (n < 0 && errno != EINTR)
 			return err_sys(e, "wait for the cell");
 		if (n < 0)
 			continue;
-		if (polls[1].revents)
+		tty_serve(solo->tty, &polls[TTY]);
+		if (polls[SIGNALS].revents)
 			r = take_signal(solo, e);
-		if (!r && polls[0].revents)
+		if (!r && polls[CONTROL].revents)
 			r = take_event(solo, ret, e);
 	}
 	return r < 0 ? r : 0;

@@ -8,6 +8,7 @@
 
 struct err;
 struct signals;
+struct tty;
 
 /* The signals to be heard, for signals_open(): all that people and shells send. */
 extern const int solo_signals[];
@@ -16,6 +17,7 @@ extern const size_t solo_signals_len;
 struct solo {
 	struct cell *cell;
 	const struct signals *signals;
+	struct tty *tty; /* TTY_NULL: the command has our own streams */
 	/* Stop when the command stops itself, as a job of a shell does. Not with a time limit: nobody
 	 * need ever continue us, and the limit would never be told. */
 	bool mirror_stops;

@@ -3,15 +3,18 @@
 The binary is the first argument. Runs as whoever calls.
 """
 
-import ctypes
+import fcntl
 import json
 import os
 import pty
 import re
+import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import termios
 import time
 
 import schema
@@ -203,6 +206,117 @@ def test_closed_terminal():
     code = os.waitstatus_to_exitcode(status)
     ok(inside and code == 129, "a closed terminal ends the command: 129", inside, code)
     ok(not processes_with(marker), "nobody is left")
+    place.done()
+
+
+class Seat:
+    """Somebody at a terminal, who runs fumehood exec --tty there."""
+
+    def __init__(self, place, command, rows=30, columns=90):
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            time.sleep(0.1)  # for the size
+            os.chdir(place.project)
+            os.execve(BINARY, [BINARY, "exec", "-q", "--tty", "--"] + command, place.environment({"TERM": "xterm"}))
+        self.size(rows, columns)
+        self.usual = termios.tcgetattr(self.master)
+        self.seen = b""
+
+    def size(self, rows, columns):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def shows(self, text):
+        until = time.monotonic() + NO_LONGER_THAN
+        while text not in self.seen and time.monotonic() < until:
+            try:
+                self.seen += os.read(self.master, 65536)
+            except OSError:
+                break
+        return text in self.seen
+
+    def types(self, text):
+        os.write(self.master, text)
+
+    def is_raw(self):
+        return not termios.tcgetattr(self.master)[3] & (termios.ICANON | termios.ECHO | termios.ISIG)
+
+    def is_as_before(self):
+        return termios.tcgetattr(self.master) == self.usual
+
+    def ends(self):
+        """The exit status; meanwhile what is shown is taken."""
+        while True:
+            done, status = os.waitpid(self.pid, os.WNOHANG)
+            if done:
+                return os.waitstatus_to_exitcode(status)
+            if select.select([self.master], [], [], 0.02)[0]:
+                try:
+                    self.seen += os.read(self.master, 65536)
+                except OSError:
+                    time.sleep(0.02)
+
+
+def test_tty():
+    place = make_place()
+    seat = Seat(place, ["sh", "-c", "trap 'stty size' WINCH; trap 'echo int; exit 5' INT; tty; stty size; echo $TERM; "
+                                    "echo begun; while :; do sleep 0.05; done"])
+    ok(seat.shows(b"begun") and b"/dev/pts/0" in seat.seen and b"30 90" in seat.seen and b"xterm" in seat.seen,
+       "a terminal of the cell's own, as large as ours", seat.seen)
+    ok(seat.is_raw(), "ours is raw meanwhile")
+    seat.size(40, 100)
+    ok(seat.shows(b"40 100"), "a new size is passed on", seat.seen)
+    seat.types(b"\x03")
+    ok(seat.ends() == 5 and b"int" in seat.seen, "ctrl-C is the command's", seat.seen)
+    ok(seat.is_as_before(), "and ours is as it was")
+
+    seat = Seat(place, ["sh", "-c", "echo begun; while :; do sleep 0.05; done"])
+    begun = seat.shows(b"begun")
+    os.kill(seat.pid, signal.SIGTSTP)
+    stopped = wait_for(lambda: state_of(seat.pid) == "T")
+    ok(begun and stopped and seat.is_as_before(), "a stop gives the terminal back")
+    os.kill(seat.pid, signal.SIGCONT)
+    ok(wait_for(seat.is_raw), "and takes it again")
+    os.kill(seat.pid, signal.SIGTERM)
+    ok(seat.ends() == 143 and seat.is_as_before(), "however it ends")
+
+    seat = Seat(place, ["sh", "-c", "read line; echo \"<$line>\"; cat; echo end"])
+    seat.types(b"typed\n")
+    ok(seat.shows(b"<typed>"), "what is typed goes in")
+    seat.types(b"\x04")
+    ok(seat.ends() == 0 and b"end" in seat.seen, "ctrl-D ends it", seat.seen)
+
+    marker = marker_of("tty")
+    seat = Seat(place, sleeper(marker))
+    begun = seat.shows(b"begun")
+    os.close(seat.master)
+    _, status = os.waitpid(seat.pid, 0)
+    ok(begun and os.waitstatus_to_exitcode(status) == 129 and not processes_with(marker), "a closed terminal ends it", status)
+
+    done = subprocess.run(
+        [BINARY, "exec", "-q", "--tty", "--", "sh", "-c", "stty -echo -onlcr; seq 100000; cat; exit 3"],
+        cwd=place.project,
+        env=place.environment({}),
+        input=b"in\nlast",
+        capture_output=True,
+        timeout=NO_LONGER_THAN,
+        check=False,
+    )
+    numbers = b"".join(b"%d\n" % n for n in range(1, 100001))
+    ok(done.returncode == 3 and numbers in done.stdout and done.stdout.endswith(b"in\nlast"),
+       "without a terminal of ours: all that comes, and the end of what goes in", done.returncode, done.stdout[-80:], done.stderr)
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run(
+        [BINARY, "exec", "-q", "--tty", "--", "sh", "-c", "seq 100000; exit 3"],
+        cwd=place.project,
+        env=place.environment({}),
+        stdin=subprocess.DEVNULL,
+        stdout=write_end,
+        timeout=NO_LONGER_THAN,
+        check=False,
+    )
+    os.close(write_end)
+    ok(done.returncode == 3, "nobody reads: the command goes on", done)
     place.done()
 
 
@@ -602,6 +716,7 @@ def main():
     test_daemon()
     test_jobs()
     test_closed_terminal()
+    test_tty()
     test_streams()
     test_project()
     return plan()
