@@ -25,8 +25,13 @@ static const char *only_of(const char *page, const char *flag)
 	char begin[128];
 	snprintf(begin, sizeof(begin), "Fl %s", flag + 1);
 	const char *at = page;
-	while ((at = strstr(at, begin)) && !strchr(" \n", at[strlen(begin)]))
-		at++;
+	for (; (at = strstr(at, begin)); at++) {
+		const char *from = at;
+		while (from > page && from[-1] != '\n')
+			from--;
+		if (strchr(" \n", at[strlen(begin)]) && text_starts(from, ".It "))
+			break;
+	}
 	if (!at)
 		return "?";
 	snprintf(line, sizeof(line), "%.*s", (int)strcspn(at, "\n"), at);
