@@ -42,6 +42,7 @@ struct vantage {
 	int sysvipc[VANTAGE_SYSVIPC_N]; /* /proc/sysvipc/shm, sem, msg */
 	int queues;                     /* the mount of POSIX message queues */
 	int sockets;                    /* NETLINK_SOCK_DIAG */
+	bool sockets_shared; /* it shows those of others, too: what the cell's processes hold counts */
 	const struct vantage_place *places;
 	size_t places_len;
 	const struct vantage_zone *zones;

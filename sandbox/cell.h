@@ -63,7 +63,7 @@ enum cell_source {
 	CELL_SOURCE_SEM,
 	CELL_SOURCE_MSG,
 	CELL_SOURCE_QUEUES,  /* the mount of POSIX message queues, an open folder */
-	CELL_SOURCE_SOCKETS, /* NETLINK_SOCK_DIAG; none in the host's network */
+	CELL_SOURCE_SOCKETS, /* NETLINK_SOCK_DIAG; in the host's network it shows the host's, too */
 	CELL_SOURCE_N,
 };
 

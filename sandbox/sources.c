@@ -26,25 +26,27 @@ int sources_mount_queues(struct err *e)
 	return mount_at(mount, QUEUES_DIR, e);
 }
 
-/* Bound by us, or the kernel would name it after the process outside that first asks through it. */
-static int open_sockets(void)
+/* In a network of the cell's own it is bound by us, or the kernel would name it after the process
+ * outside that first asks through it. */
+static int open_sockets(bool own)
 {
 	static const struct sockaddr_nl name = { .nl_family = AF_NETLINK, .nl_pid = 1 };
 	cleanup_close int sock = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-	if (sock < 0 || bind(sock, (const struct sockaddr *)&name, sizeof(name)) < 0)
+	if (sock < 0 || (own && bind(sock, (const struct sockaddr *)&name, sizeof(name)) < 0))
 		return -1;
 	return take_fd(&sock);
 }
 
 void sources_open(const struct cell_spec *spec, int ret[CELL_SOURCE_N])
 {
+	bool bare = spec->isolation == CELL_ISOLATION_LANDLOCK;
 	for (size_t i = 0; i < CELL_SOURCE_N; i++)
 		ret[i] = -1;
-	if (spec->isolation == CELL_ISOLATION_LANDLOCK)
+	ret[CELL_SOURCE_SOCKETS] = open_sockets(!bare && spec->network == CELL_NETWORK_NONE);
+	if (bare)
 		return;
 	ret[CELL_SOURCE_SHM] = open("/proc/sysvipc/shm", O_RDONLY | O_CLOEXEC);
 	ret[CELL_SOURCE_SEM] = open("/proc/sysvipc/sem", O_RDONLY | O_CLOEXEC);
 	ret[CELL_SOURCE_MSG] = open("/proc/sysvipc/msg", O_RDONLY | O_CLOEXEC);
 	ret[CELL_SOURCE_QUEUES] = open(QUEUES_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	ret[CELL_SOURCE_SOCKETS] = spec->network == CELL_NETWORK_NONE ? open_sockets() : -1;
 }

@@ -10,6 +10,7 @@
 
 #include "probe/sensors/sensors.h"
 #include "probe/sensors/socket_diag.h"
+#include "probe/sensors/writers.h"
 #include "sandbox/base/buf.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
@@ -21,6 +22,7 @@
 #define EPHEMERAL_MIN 32768
 #define EPHEMERAL_MAX 60999
 
+#define UNTOLD       "this kernel does not tell of all sockets (sock_diag)"
 #define STARTERS_MAX 16
 #define BIT(state)   (1U << (state))
 
@@ -28,6 +30,9 @@
  * The kernel counts the sockets of a namespace, and to read the count is quick. While there are as
  * many as when none but ours was there, there is nothing to ask for. Ours are all there are before
  * the command runs, and what is bound below our own folder, with its other end.
+ *
+ * In a network that others use, too, only the sockets that processes of the cell hold are looked at,
+ * and they are asked for these first.
  */
 struct network {
 	int counts[2]; /* /proc/net/sockstat and sockstat6; -1 */
@@ -40,6 +45,12 @@ struct network {
 					    was closed is counted, and not shown */
 	size_t starters_len;
 	bool begun;
+
+	/* in a network that is shared */
+	struct writers holders;
+	uint32_t *held; /* inodes of the sockets that they hold */
+	size_t held_len;
+	size_t held_cap;
 };
 
 /* One look. */
@@ -49,6 +60,7 @@ struct look {
 	struct sink *sink;
 	uint64_t ours; /* and no starters */
 	bool some;
+	bool deaf; /* the kernel does not know what was asked */
 };
 
 /* In use, by /proc/net/sockstat: "sockets: used 5\nTCP: inuse 0 …\nUDP: inuse 0 …". */
@@ -63,6 +75,8 @@ static void network_close(void *memory)
 	struct network *n = memory;
 	fd_close_at(&n->counts[0]);
 	fd_close_at(&n->counts[1]);
+	writers_done(&n->holders);
+	free(n->held);
 	free(n);
 }
 
@@ -71,10 +85,11 @@ static int network_open(const struct vantage *v, void **ret, struct err *e)
 	struct network *n = calloc(1, sizeof(*n));
 	if (!n)
 		return err_sys(e, "follow sockets");
+	n->holders = WRITERS_NULL;
+	*ret = n;
 	/* Of process 1, whose namespaces are the cell's. Without IPv6 there is no second one. */
 	n->counts[0] = openat(v->proc, "1/net/sockstat", O_RDONLY | O_CLOEXEC);
 	n->counts[1] = openat(v->proc, "1/net/sockstat6", O_RDONLY | O_CLOEXEC);
-	*ret = n;
 	return 0;
 }
 
@@ -119,9 +134,19 @@ static int offer_value(struct look *look, const char *id, const char *key, const
 		    : -ENOMEM;
 }
 
+static bool is_held(const struct network *n, uint32_t ino)
+{
+	for (size_t i = 0; i < n->held_len; i++)
+		if (n->held[i] == ino)
+			return true;
+	return false;
+}
+
 static int offer_inet(void *with, const struct socket_info *info)
 {
 	struct look *look = with;
+	if (look->v->sockets_shared && !is_held(look->n, info->ino))
+		return 0;
 	const char *protocol = info->type == SOCK_STREAM ? "tcp" : "udp";
 	bool ephemeral = info->port >= EPHEMERAL_MIN && info->port <= EPHEMERAL_MAX;
 	bool six = info->family == AF_INET6;
@@ -203,6 +228,8 @@ static int on_unix(void *with, const struct socket_info *info)
 {
 	struct look *look = with;
 	struct network *n = look->n;
+	if (look->v->sockets_shared)
+		return waits(info) && is_held(n, info->ino) ? offer_unix(look, info) : 0;
 	if (!n->begun && n->starters_len < STARTERS_MAX)
 		n->starters[n->starters_len++] = info->ino;
 	if (is_starter(n, info->ino))
@@ -216,24 +243,75 @@ static int on_unix(void *with, const struct socket_info *info)
 
 /* ---- asking ---- */
 
+static int ask(struct look *look, const struct socket_query *query,
+	       int (*each)(void *with, const struct socket_info *info), struct err *e)
+{
+	struct err why = ERR_NULL;
+	int r = socket_diag(look->v->sockets, query, each, look, &why);
+	if (r == -ENOENT) {
+		look->deaf = true;
+		return 0;
+	}
+	if (r && !why.code)
+		err_set(&why, -r, "tell of sockets: %s", strerrordesc_np(-r));
+	if (r && e)
+		*e = why;
+	return r;
+}
+
 static int ask_inet(struct look *look, int family, const struct counts *counts, struct err *e)
 {
 	const struct socket_query tcp = { family, SOCK_STREAM, BIT(TCP_LISTEN) };
 	const struct socket_query udp = { family, SOCK_DGRAM, BIT(TCP_CLOSE) };
-	int netlink = look->v->sockets;
-	int r = counts->tcp ? socket_diag(netlink, &tcp, offer_inet, look, e) : 0;
-	return !r && counts->udp ? socket_diag(netlink, &udp, offer_inet, look, e) : r;
+	int r = counts->tcp ? ask(look, &tcp, offer_inet, e) : 0;
+	return !r && counts->udp ? ask(look, &udp, offer_inet, e) : r;
 }
 
 static int ask_all(struct look *look, const struct counts *counts, struct err *e)
 {
 	static const struct socket_query unix_ = { AF_UNIX, 0, ~0U };
 	struct counts counts6 = { 0 };
-	int r = socket_diag(look->v->sockets, &unix_, on_unix, look, e);
+	int r = ask(look, &unix_, on_unix, e);
 	if (!r && read_counts6(look->n, &counts6))
 		r = err_sys(e, "count the sockets");
 	r = r ? r : ask_inet(look, AF_INET, counts, e);
 	return r ? r : ask_inet(look, AF_INET6, &counts6, e);
+}
+
+/* ---- in a network that is shared ---- */
+
+static int on_held(void *with, const char *path, bool mapped)
+{
+	struct network *n = with;
+	(void)mapped;
+	if (!text_starts(path, "socket:["))
+		return 0;
+	if (n->held_len == n->held_cap) {
+		size_t cap = n->held_cap ? n->held_cap * 2 : 16;
+		uint32_t *held = reallocarray(n->held, cap, sizeof(*held));
+		if (!held)
+			return -ENOMEM;
+		n->held = held;
+		n->held_cap = cap;
+	}
+	n->held[n->held_len++] = (uint32_t)strtoul(path + strlen("socket:["), NULL, 10);
+	return 0;
+}
+
+static int look_at_shared(struct look *look, struct err *e)
+{
+	static const struct counts all = { 1, 1, 1 };
+	static const struct socket_query unix_ = { AF_UNIX, 0, ~0U };
+	struct network *n = look->n;
+	int proc = look->v->proc;
+	n->held_len = 0;
+	int r = writers_list(&n->holders, proc, look->v->warden, e);
+	r = r ? r : writers_descriptors(&n->holders, proc, &(struct writers_tell){ on_held, n }, e);
+	if (r || !n->held_len)
+		return r;
+	r = ask(look, &unix_, on_unix, e);
+	r = r ? r : ask_inet(look, AF_INET, &all, e);
+	return r || n->counts[1] < 0 ? r : ask_inet(look, AF_INET6, &all, e);
 }
 
 static int network_look(void *memory, const struct vantage *v, bool full, struct sink *sink,
@@ -243,20 +321,22 @@ static int network_look(void *memory, const struct vantage *v, bool full, struct
 	struct look look = { .n = n, .v = v, .sink = sink };
 	struct counts counts;
 	if (v->sockets < 0 || n->counts[0] < 0)
-		return sink_blind(sink, "the sockets of the suite cannot be told from the host's");
+		return sink_blind(sink, UNTOLD);
 	int r = read_counts(n, &counts);
 	if (r)
 		return err_set(e, -r, "count the sockets: %s", strerrordesc_np(-r));
 	if (n->bare_known && counts.used == n->bare && !n->some && !full)
 		return 0;
-	r = ask_all(&look, &counts, e);
+	r = v->sockets_shared ? look_at_shared(&look, e) : ask_all(&look, &counts, e);
+	if (!r)
+		r = sink_blind(sink, look.deaf ? UNTOLD : NULL);
 	if (r)
 		return r;
 	if (!n->begun)
 		n->first = counts.used;
 	n->begun = true;
 	n->some = look.some;
-	n->bare_known = counts.used == n->first + look.ours;
+	n->bare_known = !v->sockets_shared && counts.used == n->first + look.ours;
 	n->bare = counts.used;
 	return sink_all(sink);
 }

@@ -108,7 +108,7 @@ static int tell_descriptor(int folder, int number, const struct writers_tell *te
 	if (len < 0)
 		return is_out_of_sight(errno) ? 0 : err_sys(e, "read where a descriptor leads");
 	path[len] = '\0';
-	return path[0] == '/' ? tell->each(tell->with, path, false) : 0;
+	return tell->each(tell->with, path, false);
 }
 
 static int tell_descriptors(int folder, const struct writers_tell *tell, struct err *e)

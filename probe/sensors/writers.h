@@ -23,7 +23,7 @@ struct writers {
 
 struct writers_tell {
 	/* A path as the processes see it; one can come more than once, and what was removed ends in
-	 * " (deleted)". */
+	 * " (deleted)". What has no path is as a link in /proc shows it: "socket:[123]". */
 	int (*each)(void *with, const char *path, bool mapped);
 	void *with;
 };

@@ -150,6 +150,8 @@ static int look_at_suite(const void *with, const struct cell *cell, int channel,
 	vantage.why_scan = setup->spec->no_watch ? NULL : view->why_no_fanotify;
 	vantage.zones = setup->zones;
 	vantage.zones_len = setup->zones_len;
+	vantage.sockets_shared = setup->spec->network == CELL_NETWORK_HOST ||
+				 setup->spec->isolation == CELL_ISOLATION_LANDLOCK;
 	vantage.show_values = setup->show_values;
 	vantage.env_ignored = setup->adapter->env_ignored;
 	const struct ask ask = { view->errands, setup };

@@ -177,6 +177,16 @@ CASES = [
         ),
     ),
     (
+        "in the host's network the suite's sockets are told, and no others",
+        dict(
+            files={"test_a.py": "import socket\nkept = socket.socket()\ndef test_a(): kept.bind(('', 0)); kept.listen()\n"},
+            args=["run", "--network", "host"],
+            status=0,
+            findings=[("FH161", "test_a.py::test_a", "tcp:0.0.0.0:ephemeral")],
+            not_out=["not all of network"],
+        ),
+    ),
+    (
         "probes: not without a cell of namespaces",
         dict(
             files={"test_a.py": LEAK},

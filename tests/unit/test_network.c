@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "probe/fingerprint.h"
@@ -156,6 +158,32 @@ static void test_own(struct scene *s)
 	close(accepted);
 }
 
+/* As if the network were everybody's: what our own process does not hold is not told. */
+static void test_shared(struct scene *s)
+{
+	int others = inet(AF_INET, SOCK_STREAM, 83);
+	listen(others, 1);
+	pid_t holder = fork(); /* out of sight: no process of the fixture's /proc */
+	if (holder == 0) {
+		pause();
+		_exit(0);
+	}
+	close(others);
+	fingerprint_free(s->f);
+	s->v.sockets_shared = true;
+	if (symlink("/proc/self", folder_path(&s->dir, "2")) ||
+	    fingerprint_new(&s->v, s->sensors, &s->f, NULL))
+		abort();
+	look(s, DELTA_STOOD, "", "what is there is learned");
+	int ours = inet(AF_INET, SOCK_STREAM, 84);
+	listen(ours, 1);
+	look(s, 1, "leak opened tcp:0.0.0.0:84\n", "of a shared network, what the cell holds");
+	close(ours);
+	kill(holder, SIGKILL);
+	waitpid(holder, NULL, 0);
+	look(s, 2, "leak closed tcp:0.0.0.0:84 restored\n", "and nothing of others");
+}
+
 static void test_none(void)
 {
 	struct vantage v = { .proc = AT_FDCWD, .sockets = -1 };
@@ -164,7 +192,7 @@ static void test_none(void)
 	if (fingerprint_new(&v, sensors, &f, NULL))
 		abort();
 	int r = fingerprint_look(f, 1, NULL, NULL, NULL);
-	tap_ok(!r && fingerprint_blind(f, "network"), "in the host's network: %s",
+	tap_ok(!r && fingerprint_blind(f, "network"), "a kernel without sock_diag: %s",
 	       fingerprint_blind(f, "network"));
 	fingerprint_free(f);
 }
@@ -185,6 +213,7 @@ int main(void)
 	test_inet(&s);
 	test_local(&s);
 	test_own(&s);
+	test_shared(&s);
 	close(before);
 	scene_end(&s);
 	return tap_done();
