@@ -42,6 +42,7 @@ for line in open(sys.argv[1]).read().split("\n")[:-1]:
 }
 
 instants=0
+options=()
 # strike WHERE ROUNDS POINT:PASS...: at each, so many times, the runner dies and nobody is left.
 strike() {
 	local where=$1 rounds=$2 instant round wrong=0 seen=0 status
@@ -50,7 +51,7 @@ strike() {
 	for instant in "$@"; do
 		for ((round = 0; round < rounds; round++)); do
 			seen=$((seen + 1))
-			FUMEHOOD_FAULT=$instant "$fumehood" run --out "$work/out-$instant-$round" -- \
+			FUMEHOOD_FAULT=$instant "$fumehood" run "${options[@]}" --out "$work/out-$instant-$round" -- \
 				/usr/bin/python3 -m pytest -q -p no:cacheprovider \
 				</dev/null >"$work/said" 2>&1 &
 			wait $! 2>/dev/null
@@ -69,7 +70,10 @@ strike() {
 strike "before the pivot" 4 cell-clone:1 warden-mapped:1 warden-before-pivot:1
 strike "after the pivot" 6 warden-after-pivot:1 warden-ready:1
 strike "in a boundary" 1 boundary-{look,answer}:{1..7}
+options=(--restore --custom "rows=wc -l <left; sleep 0.01")
+strike "while files are put back" 1 boundary-restored:{1..3}
+options=()
 strike "in teardown" 6 warden-exited:1 cell-release:1
-is "instants" "$instants" 50
+is "instants" "$instants" 53
 is "the host is as it was" "$(state)" "$before"
 finish
