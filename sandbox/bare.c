@@ -79,9 +79,16 @@ static int copy_project(const struct cell_spec *spec, int scratch, struct err *e
 	cleanup_close int to = openat(scratch, "project", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (to < 0)
 		return err_sys(e, "open the copy of the project");
-	return copy_tree(from, to, &(struct copy_how){ NULL }, NULL, e) < 0
-		       ? err_in(e, "copy the project")
-		       : 0;
+	int r = copy_tree(from, to, &(struct copy_how){ NULL }, NULL, e);
+	if (r == -EACCES) {
+		err_hint(e, "a copy needs all of the project to be readable by you");
+		err_status(e, STATUS_USAGE);
+	}
+	if (r == -ENOSPC) {
+		err_hint(e, "name a folder with more room: --scratch DIR");
+		err_status(e, STATUS_USAGE);
+	}
+	return r < 0 ? err_in(e, "copy the project") : 0;
 }
 
 int bare_build(const struct cell_spec *spec, const struct layout *layout, struct mounts *m,

@@ -149,21 +149,26 @@ static int take_view(struct layout *layout, const struct sync_record *record, in
 	return take_places(layout, record->ready.made, fds + used, fds_len - used, view, e);
 }
 
+/* Where a host lets a namespace be made and nothing be done in it. */
+static int explain(const struct cell *cell, struct err *e)
+{
+	return cell->bare ? -e->code : cause_explain(CAUSE_AT_INSIDE, NULL, e);
+}
+
 /* Wait for a record; SYNC_ERR becomes our own error. */
-static int expect(int sock, enum sync_kind kind, struct sync_record *ret, int *fds,
-		  size_t *ret_fds_len, struct err *e)
+static int expect(const struct cell *cell, int sock, enum sync_kind kind, struct sync_record *ret,
+		  int *fds, size_t *ret_fds_len, struct err *e)
 {
 	int r = sync_recv(sock, ret, fds, fds ? FD_SEND_MAX : 0, ret_fds_len, e);
 	if (r == 0) {
 		err_set(e, ECHILD, "the warden died while it built the cell");
-		return cause_explain(CAUSE_AT_INSIDE, NULL, e);
+		return explain(cell, e);
 	}
 	if (r < 0)
 		return r;
 	if (ret->kind == SYNC_ERR) {
 		*e = ret->err;
-		/* Where a host lets a namespace be made and nothing be done in it. */
-		return cause_explain(CAUSE_AT_INSIDE, NULL, e);
+		return explain(cell, e);
 	}
 	if (ret->kind != kind)
 		return err_set(e, EPROTO, "the cell said %u where %u was due", ret->kind, kind);
@@ -176,7 +181,7 @@ static int expect_ready(struct layout *layout, struct cell *cell, uint64_t insid
 	struct sync_record record;
 	int fds[FD_SEND_MAX];
 	size_t fds_len = 0;
-	int r = expect(cell->control, SYNC_READY, &record, fds, &fds_len, e);
+	int r = expect(cell, cell->control, SYNC_READY, &record, fds, &fds_len, e);
 	if (!r)
 		r = take_view(layout, &record, fds, fds_len, &cell->view, e);
 	if (!r)
@@ -191,7 +196,7 @@ static int expect_observed(const struct cell_spec *spec, struct cell *cell, stru
 	struct sync_record record;
 	int fds[FD_SEND_MAX];
 	size_t fds_len = 0;
-	int r = expect(cell->gate, SYNC_OBSERVED, &record, fds, &fds_len, e);
+	int r = expect(cell, cell->gate, SYNC_OBSERVED, &record, fds, &fds_len, e);
 	if (!r)
 		cell->isolation = record.isolation;
 	if (!r && spec->tty) {

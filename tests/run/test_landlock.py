@@ -299,6 +299,12 @@ def told():
         out.write(REFUSED)
     status, out, err = place.landlock("run", ["--", PYTHON, "-m", "pytest"])
     ok(status == 3 and "with --isolation landlock TMPDIR, HOME" in out, "a refusal has its likely cause", out + err)
+    secret = place.project + "/unreadable"
+    os.close(os.open(secret, os.O_CREAT, 0o000))
+    if os.getuid():
+        status, _, err = place.landlock("run", ["--", "/bin/true"])
+        ok(status == 64 and "unreadable: Permission denied\nhint: a copy needs" in err, "what cannot be copied is named", err)
+    os.unlink(secret)
     for args in (["--scratch-size", "64M"], ["--forward", "80"], ["--tracker", "fanotify"], ["--allow-nested"]):
         status, _, err = place.landlock("run", [*args, "--", "/bin/true"])
         ok(status == 64 and args[0] in err and "needs namespaces" in err, "%s is refused" % args[0], err)
