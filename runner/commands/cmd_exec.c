@@ -236,6 +236,19 @@ static int run_command(struct exec *x, const struct signals *signals, struct err
 	return r;
 }
 
+/* What is kept was named as it is called outside. */
+static int find_kept(struct exec *x, struct err *e)
+{
+	for (size_t i = 0; i < x->keeps.len; i++) {
+		char *inside = prepared_inside(&x->prepared, x->keeps.at[i].path);
+		if (!inside)
+			return err_set(e, ENOMEM, "keep: no memory");
+		free(x->keeps.at[i].path);
+		x->keeps.at[i].path = inside;
+	}
+	return 0;
+}
+
 static int exec_command(struct exec *x, struct err *e)
 {
 	const struct config *c = x->config;
@@ -246,6 +259,7 @@ static int exec_command(struct exec *x, struct err *e)
 	int r = open_report(x, e);
 	r = r ? r : keeps_open((const char *const *)c->keep.at, &x->keeps, e);
 	r = r ? r : prepare(c, NULL, (const char *const *)environ, &x->prepared, e);
+	r = r ? r : find_kept(x, e);
 	r = r ? r
 	      : layer_ready(c, (const char *const *)environ, c->quiet ? NULL : stderr, &x->layer, e);
 	if (r)

@@ -455,6 +455,26 @@ static int make_spec(struct prepared *p, const struct config *c, const struct ad
 	return 0;
 }
 
+char *prepared_inside(const struct prepared *p, const char *path)
+{
+	const struct {
+		const char *outside, *inside;
+	} moved[] = { /* a project may lie in a home, and both in /tmp */
+		      { p->spec.project, p->places.project },
+		      { p->spec.home, p->places.home },
+		      { "/tmp", p->places.tmp },
+		      { "/run", p->places.run }
+	};
+	for (size_t i = 0; p->spec.top && i < countof(moved); i++) {
+		char *inside = NULL;
+		if (!moved[i].outside || !path_below(path, moved[i].outside))
+			continue;
+		const char *rest = path + strlen(moved[i].outside);
+		return asprintf(&inside, "%s%s", moved[i].inside, rest) < 0 ? NULL : inside;
+	}
+	return strdup(path);
+}
+
 int prepare(const struct config *c, const struct adapter *adapter, const char *const *caller,
 	    struct prepared *ret, struct err *e)
 {

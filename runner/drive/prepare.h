@@ -52,4 +52,7 @@ struct prepared {
  * speaks, and nobody looks before the command has ended. */
 int prepare(const struct config *c, const struct adapter *adapter, const char *const *caller,
 	    struct prepared *ret, struct err *e);
+/* Where the command finds what a path of the host means: there, but with a cell without namespaces
+ * below its folder. The caller's; NULL: no memory. */
+char *prepared_inside(const struct prepared *p, const char *path);
 void prepared_done(struct prepared *p);

@@ -167,6 +167,10 @@ def a_ledger(name, around):
         err,
     )
     ok(os.path.exists(place.project + "/data"), name + ": and the project is as it was")
+    args = ["--accept-reduced", "all", "--keep", "new", "--keep", place.home + "/it=it", "--", "/bin/sh", "-c", "echo new >new; echo it >~/it"]
+    status, out, err = place.landlock("exec", args, around=around)
+    kept = [open(place.project + "/" + one, encoding="utf-8").read() for one in ("new", "it") if os.path.exists(place.project + "/" + one)]
+    ok(status == 0 and kept == ["new\n", "it\n"], name + ": but for what is kept", err)
     ok(eventually(place.is_clean), name + ": nothing is left behind by it", os.listdir(place.tmp))
     place.done()
 
