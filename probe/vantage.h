@@ -13,7 +13,9 @@
 struct vantage_place {
 	const char *dir;  /* below the scratch: "tmp", "upper/0" */
 	const char *path; /* "/tmp", "/work/project" */
-	int base;         /* the tree under an overlay, O_PATH; -1: the place began empty */
+	int base;    /* what stood there, O_PATH: the tree under an overlay, or what was copied;
+			     -1: the place began empty */
+	bool copied; /* nothing of the base shows through */
 };
 
 /* What the suite may do where; the longest path that a name lies below decides. "/tmp/a-*" is every
@@ -67,3 +69,8 @@ struct vantage {
 
 /* The zone of an absolute path in the cell; "system" when no row says. */
 const char *zone_of(const struct vantage *v, const char *path);
+
+static inline bool vantage_is_overlay(const struct vantage_place *place)
+{
+	return place->base >= 0 && !place->copied;
+}

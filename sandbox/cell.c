@@ -118,8 +118,9 @@ static int take_places(struct layout *layout, uint64_t made, int *fds, size_t fd
 			return err_set(e, ENOMEM, "out of memory");
 		place->path = take_ptr(&from->path);
 		view->places_len++;
-		if (!from->overlay)
+		if (!from->overlay && !from->copy)
 			continue;
+		place->copied = from->copy;
 		if (used == fds_len)
 			return err_set(e, EPROTO, "the warden sent too few descriptors");
 		place->base = take_fd(&fds[used++]);

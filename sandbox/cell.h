@@ -52,7 +52,9 @@ struct isolation {
 struct cell_place {
 	char *dir;  /* below the scratch: "tmp", "home", "upper/0" */
 	char *path; /* absolute path in the cell: "/tmp", "/work/project" */
-	int base;   /* O_PATH clone of the tree under an overlay; -1: the place began empty */
+	int base; /* O_PATH clone of what stood there: under an overlay, or what was copied; -1: the
+		       place began empty */
+	bool copied;
 };
 
 #define CELL_PRIVATE_MAX 8 /* private places: tmp, var-tmp, shm, run, home, cache, and room */

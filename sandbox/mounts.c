@@ -234,13 +234,17 @@ static int prepare_overlay(const struct layout_place *place, const struct mounts
 	return r < 0 ? cause_explain(CAUSE_AT_OVERLAY, place->path, e) : 0;
 }
 
-static int prepare_copy(const struct layout_place *place, const struct mounts *m, struct err *e)
+/* With what is mounted in it. */
+static int prepare_copy(const struct layout_place *place, const struct mounts *m, int *ret_base,
+			struct err *e)
 {
 	cleanup(lower_done) struct lower lower = { .tree = -1 };
 	cleanup_close int base = -1;
 	int r = open_lower(place, m, &lower, e);
-	if (!r && lower.layered)
-		r = open_base(&lower, &base, e);
+	if (!r)
+		r = lower.layered
+			    ? open_base(&lower, &base, e)
+			    : mount_clone(lower.tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &base, e);
 	if (!r)
 		r = make_upper(m->scratch, place, lower.tree, e);
 	if (r < 0)
@@ -248,7 +252,7 @@ static int prepare_copy(const struct layout_place *place, const struct mounts *m
 	cleanup_close int to = openat(m->scratch, place->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (to < 0)
 		return err_sys(e, "open the copy");
-	r = copy_tree(lower.layered ? base : lower.tree, to, &(struct copy_how){ 0 }, NULL, e);
+	r = copy_tree(base, to, &(struct copy_how){ 0 }, NULL, e);
 	if (r == -EACCES)
 		err_hint(e, "a copy needs all of the project to be readable by you; an overlay does "
 			    "not");
@@ -257,7 +261,10 @@ static int prepare_copy(const struct layout_place *place, const struct mounts *m
 			    "a disk (--scratch)");
 	if (r == -EACCES || r == -ENOSPC)
 		err_status(e, STATUS_USAGE);
-	return r < 0 ? err_in(e, "copy the project") : 0;
+	if (r < 0)
+		return err_in(e, "copy the project");
+	*ret_base = take_fd(&base);
+	return 0;
 }
 
 static int prepare_empty(const struct layout_place *place, int scratch, struct err *e)
@@ -285,7 +292,7 @@ static int prepare_trees(const struct layout *layout, struct mounts *m, bool hel
 		if (place->overlay)
 			r = prepare_overlay(place, m, &m->places[i], &m->bases[i], e);
 		else if (place->copy)
-			r = prepare_copy(place, m, e);
+			r = prepare_copy(place, m, &m->bases[i], e);
 		else if (place->empty)
 			r = prepare_empty(place, m->scratch, e);
 		if (r < 0)

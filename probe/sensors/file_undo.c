@@ -112,7 +112,7 @@ static int value_at(int root, const char *path, bool links, char **ret, struct e
 /* Names below an overlay do not count, as in the sensor. */
 static int value_now(const struct spot *s, char **ret, struct err *e)
 {
-	return value_at(s->top, s->below, s->place->base < 0, ret, e);
+	return value_at(s->top, s->below, !vantage_is_overlay(s->place), ret, e);
 }
 
 static int stands_in_base(const struct spot *s, const char *value, bool *ret, struct err *e)
@@ -121,7 +121,7 @@ static int stands_in_base(const struct spot *s, const char *value, bool *ret, st
 	*ret = false;
 	if (s->place->base < 0)
 		return 0;
-	int r = value_at(s->place->base, s->below, false, &base, e);
+	int r = value_at(s->place->base, s->below, s->place->copied, &base, e);
 	*ret = !r && text_eq(base, value);
 	return r;
 }
@@ -358,6 +358,15 @@ static int rewrite(const struct spot *s, const cJSON *was, struct err *e)
 	return set_attributes(s, was, e);
 }
 
+/* Where nothing of the base shows through. */
+static int copy_again(const struct spot *s, const cJSON *was, struct err *e)
+{
+	int r = remove_it(s, e);
+	if (!r && mknodat(s->dir, s->name, S_IFREG | 0600, 0))
+		r = err_sys(e, "make it anew");
+	return r ? r : rewrite(s, was, e);
+}
+
 static int put_back(const struct spot *s, const cJSON *was, const cJSON *now, bool in_base,
 		    struct err *e)
 {
@@ -365,8 +374,10 @@ static int put_back(const struct spot *s, const cJSON *was, const cJSON *now, bo
 		return set_attributes(s, was, e);
 	if (in_base && is_file(was) && now && is_file(now))
 		return rewrite(s, was, e);
-	if (in_base)
+	if (in_base && vantage_is_overlay(s->place))
 		return show_base(s, e);
+	if (in_base && is_file(was))
+		return copy_again(s, was, e);
 	if (!can_be_made(was))
 		return err_set(e, ENODATA, "its content was kept nowhere");
 	int r = remove_it(s, e);

@@ -489,7 +489,7 @@ static int spread(struct files *f, struct entry *entry, const struct file_state 
 	if (!r && folder && another && !f->scan)
 		r = mark_found(f, entry, e);
 	bool hides = state->fd >= 0 && (!folder || state->opaque);
-	if (!r && place_of(entry)->place->base >= 0 && (entry->deep || hides != entry->hides))
+	if (!r && vantage_is_overlay(place_of(entry)->place) && (entry->deep || hides != entry->hides))
 		r = mark_base(f, entry, e);
 	if (!r)
 		entry->hides = hides;
@@ -501,7 +501,7 @@ static int spread(struct files *f, struct entry *entry, const struct file_state 
 static bool is_touch(const struct entry *entry, const struct file_state *state, const char *value,
 		     const char *base)
 {
-	if (!entry->told || place_of(entry)->place->base < 0)
+	if (!entry->told || !vantage_is_overlay(place_of(entry)->place))
 		return entry->told;
 	return !is_folder(state) && (!value || entry->present || !text_eq(value, base));
 }
@@ -518,7 +518,7 @@ static int offer(struct files *f, struct entry *entry, const struct file_state *
 		return r;
 	if (state->fd >= 0 && !state->whiteout)
 		r = file_state_value(state, &f->usual, &value, e);
-	if (!r && top->place->base >= 0 && (shows || learn_base))
+	if (!r && vantage_is_overlay(top->place) && (shows || learn_base))
 		r = base_value(f, top, &base, e);
 	if (!r && learn_base)
 		r = offer_base(f, entry, base);
@@ -559,7 +559,7 @@ static int settle(struct files *f, struct entry *entry, struct err *e)
 		f->blind = "names whose path is over 16384 bytes";
 		return 0;
 	}
-	bool overlay = place_of(entry)->place->base >= 0;
+	bool overlay = vantage_is_overlay(place_of(entry)->place);
 	cleanup(file_state_done) struct file_state state = FILE_STATE_NULL;
 	r = file_state_open(f->v->scratch, f->path.at, overlay, &state, e);
 	if (r || !may_differ(f, entry, &state))

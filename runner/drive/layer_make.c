@@ -301,7 +301,8 @@ static const struct cell_place *project_place(const struct make *m)
 {
 	const struct cell_view *view = &m->cell.view;
 	for (size_t i = 0; i < view->places_len; i++)
-		if (text_eq(view->places[i].path, m->job->spec->project) && view->places[i].base >= 0)
+		if (text_eq(view->places[i].path, m->job->spec->project) &&
+		    view->places[i].base >= 0 && !view->places[i].copied)
 			return &view->places[i];
 	return NULL;
 }

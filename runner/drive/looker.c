@@ -85,7 +85,8 @@ void looker_vantage(const struct cell_view *view, struct vantage_place *places, 
 	for (size_t i = 0; i < view->places_len; i++)
 		places[i] = (struct vantage_place){ .dir = view->places[i].dir,
 						    .path = view->places[i].path,
-						    .base = view->places[i].base };
+						    .base = view->places[i].base,
+						    .copied = view->places[i].copied };
 	*ret = (struct vantage){
 		.root = view->root,
 		.proc = view->proc,

@@ -37,6 +37,16 @@ def test_folders():
     os.rename('x', 'y')
     os.rmdir('y')
 """
+SPOIL = """
+import os, shutil
+def whole(): return open('a').read() == 'kept' and open('d/f').read() == '1'
+def test_delete(): os.unlink('a'); shutil.rmtree('d')
+def test_1(): assert whole()
+def test_write(): open('a', 'a').write('!')
+def test_2(): assert whole()
+def test_replace(): os.unlink('a'); os.mkdir('a'); open('a/x', 'w'); os.rename('d', 'e')
+def test_3(): assert whole()
+"""
 CONFIG = "fumehood.json"
 
 CASES = [
@@ -434,6 +444,16 @@ CASES = [
             status=0,
             out=["^2 passed in [0-9.]+ s; nothing left behind\\.$"],
             findings=[],
+        ),
+    ),
+    (
+        "a copy is put back to what it was",
+        dict(
+            files={"a": "kept", "d/f": "1", "test_a.py": SPOIL},
+            args=["run", "--project", "copy", "--restore"],
+            status=1,
+            out=["^6 passed ", r"deleted \S+/project/a \(file, 4 bytes\), put back$", r"changed \S+/project/a \(4 -> 5 bytes\), put back$"],
+            not_out=["not put back"],
         ),
     ),
     (
