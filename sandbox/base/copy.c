@@ -48,11 +48,16 @@ static int no_memory(struct err *e)
 
 /* ---- extended attributes ---- */
 
+static bool is_mark(const char *name)
+{
+	return text_eq(name, OPAQUE) || text_eq(name, WHITEOUT);
+}
+
 /* What an upper layer says of itself is not true of a copy; what it hides is. */
 static bool is_wanted(const struct copy *c, const char *name)
 {
 	if (c->how->layer && text_starts(name, "user.overlay."))
-		return text_eq(name, OPAQUE) || text_eq(name, WHITEOUT);
+		return is_mark(name);
 	return text_starts(name, "user.") || text_starts(name, "system.posix_acl_");
 }
 
@@ -64,8 +69,10 @@ static int copy_xattr(int from, int to, const char *name, const char *path, stru
 	ssize_t len = fgetxattr(from, name, value, XATTRS_LEN_MAX);
 	if (len >= 0 && fsetxattr(to, name, value, (size_t)len, 0) == 0)
 		return 0;
-	/* Where the new file system has none, or the ids in an ACL mean nothing. */
-	if (errno == ENODATA || errno == ENOTSUP || errno == EPERM || errno == EINVAL)
+	/* Where the new file system has none, or the ids in an ACL mean nothing; but a layer would not
+	 * be what it was without its marks. */
+	if (!is_mark(name) &&
+	    (errno == ENODATA || errno == ENOTSUP || errno == EPERM || errno == EINVAL))
 		return 0;
 	return err_sys(e, "copy the attribute %s of %s", name, path);
 }
