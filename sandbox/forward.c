@@ -20,6 +20,7 @@
 #include "sandbox/base/fault.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/cell_spec.h"
+#include "sandbox/landlock.h"
 
 /* As many of one port wait to be accepted; later ones are sent again by the kernel. */
 #define LISTEN_BACKLOG 64
@@ -97,64 +98,21 @@ int forward_listen(const struct cell_spec *spec, int *ret, size_t *ret_len, stru
 
 /* ---- the forwarder: what it gives up ---- */
 
-/* The headers of Debian 12 know Landlock up to version 3. */
-struct ruleset {
-	uint64_t files;
-	uint64_t net;
-	uint64_t scoped;
-};
-struct port_rule {
-	uint64_t allowed;
-	uint64_t port;
-};
-#define RULE_PORT      2
-#define NET_BIND       (1ULL << 0)
-#define NET_CONNECT    (1ULL << 1)
-#define SCOPE_ABSTRACT (1ULL << 0)
-#define SCOPE_SIGNAL   (1ULL << 1)
-#define FILES_OF_V1    ((1ULL << 13) - 1)
-#define FILES_OF_V4    ((1ULL << 15) - 1)
-#define VERSION_FILES  1
-#define VERSION_NET    4
-#define VERSION_SCOPED 6
-#define ASK_VERSION    1U
-#define LEN_FILES      8
-#define LEN_NET        16
-
-/* No file, no other port: what the code above and below does anyhow becomes all that it can. Where
- * the kernel has no Landlock, the code alone says so. */
-static void fence(const int *listeners, size_t n)
-{
-	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, ASK_VERSION);
-	if (version < VERSION_FILES)
-		return;
-	const struct ruleset all = {
-		.files = version >= VERSION_NET ? FILES_OF_V4 : FILES_OF_V1,
-		.net = NET_BIND | NET_CONNECT,
-		.scoped = SCOPE_ABSTRACT | SCOPE_SIGNAL,
-	};
-	size_t len = version >= VERSION_SCOPED ? sizeof(all)
-		     : version >= VERSION_NET  ? LEN_NET
-					       : LEN_FILES;
-	cleanup_close int rules = (int)syscall(SYS_landlock_create_ruleset, &all, len, 0);
-	if (rules < 0)
-		return;
-	for (size_t i = 0; version >= VERSION_NET && i < n; i++) {
-		union address a;
-		getsockname(listeners[i], &a.any, &(socklen_t){ sizeof(a) });
-		const struct port_rule rule = { NET_CONNECT, ntohs(port_of(&a)) };
-		syscall(SYS_landlock_add_rule, rules, RULE_PORT, &rule, 0);
-	}
-	syscall(SYS_landlock_restrict_self, rules, 0);
-}
-
+/* What the code below does anyhow becomes all that it can. Where the kernel has no Landlock, the code
+ * alone says so. */
 static void give_up_all(const int *listeners, size_t n)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+	uint16_t ports[LISTENERS_MAX];
+	for (size_t i = 0; i < n; i++) {
+		union address a;
+		getsockname(listeners[i], &a.any, &(socklen_t){ sizeof(a) });
+		ports[i] = ntohs(port_of(&a));
+	}
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	prctl(PR_SET_DUMPABLE, 0);
-	fence(listeners, n);
+	landlock_to_ports(ports, n);
 	syscall(SYS_capset, &header, none);
 }
 

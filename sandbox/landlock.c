@@ -30,6 +30,11 @@ struct ruleset_attr {
 	uint64_t handled_access_net;
 	uint64_t scoped;
 };
+struct port_rule {
+	uint64_t allowed_access;
+	uint64_t port;
+};
+#define RULE_PORT       2
 #define FS_TRUNCATE     (UINT64_C(1) << 14)
 #define FS_IOCTL_DEV    (UINT64_C(1) << 15)
 #define NET_BIND_TCP    (UINT64_C(1) << 0)
@@ -213,14 +218,33 @@ static int allow_own(const struct rules *r, struct err *e)
 	return done;
 }
 
-int landlock_restrict(const struct cell_spec *spec, struct err *e)
+/* All that a kernel's Landlock can take away. */
+static struct ruleset_attr all_of(int abi)
+{
+	return (struct ruleset_attr){
+		.handled_access_fs = handled_of(abi),
+		.handled_access_net = abi >= 4 ? NET_BIND_TCP | NET_CONNECT_TCP : 0,
+		.scoped = abi >= 6 ? SCOPE_ABSTRACT | SCOPE_SIGNAL : 0,
+	};
+}
+
+void landlock_to_ports(const uint16_t *ports, size_t n)
 {
 	int abi = landlock_abi();
-	struct ruleset_attr attr = { .handled_access_fs = handled_of(abi) };
-	if (abi >= 4 && spec->network == CELL_NETWORK_NONE)
-		attr.handled_access_net = NET_BIND_TCP | NET_CONNECT_TCP;
-	if (abi >= 6)
-		attr.scoped = SCOPE_ABSTRACT | SCOPE_SIGNAL;
+	const struct ruleset_attr attr = all_of(abi);
+	cleanup_close int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
+	for (size_t i = 0; abi >= 4 && i < n; i++) {
+		const struct port_rule rule = { NET_CONNECT_TCP, ports[i] };
+		syscall(SYS_landlock_add_rule, ruleset, RULE_PORT, &rule, 0);
+	}
+	syscall(SYS_landlock_restrict_self, ruleset, 0);
+}
+
+int landlock_restrict(const struct cell_spec *spec, struct err *e)
+{
+	struct ruleset_attr attr = all_of(landlock_abi());
+	if (spec->network == CELL_NETWORK_HOST)
+		attr.handled_access_net = 0;
 	cleanup(rules_done) struct rules rules = {
 		.spec = spec,
 		.handled = attr.handled_access_fs,

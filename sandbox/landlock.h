@@ -8,6 +8,8 @@
  * Internet sockets: none at all, since Landlock knows ports and no addresses.
  */
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct cell_spec;
 struct err;
@@ -17,6 +19,8 @@ int landlock_abi(void);
 
 /* Restrict the calling thread and what comes from it, for good. no_new_privs must be set. */
 int landlock_restrict(const struct cell_spec *spec, struct err *e);
+/* In the same way: no file, and TCP to these ports alone; as much of it as the kernel has. */
+void landlock_to_ports(const uint16_t *ports, size_t n);
 /* In the same way, what Landlock does not know: sockets of every family but unix and netlink, unless
  * the cell has the host's network; setting limits and priorities of another process. */
 int landlock_filter(const struct cell_spec *spec, struct err *e);
