@@ -14,6 +14,7 @@
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/digest.h"
 #include "sandbox/base/err.h"
+#include "sandbox/base/fault.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/base/text.h"
 
@@ -170,6 +171,7 @@ int ledger_append(struct ledger *l, const char *line, size_t len, struct err *e)
 	memcpy(whole, line, len);
 	whole[len] = '\n';
 
+	fault_point("ledger-append");
 	off_t end = lseek(l->lines, 0, SEEK_END);
 	if (end >= 0 && fd_write_full(l->lines, whole, len + 1) == 0)
 		return 0;
@@ -237,7 +239,9 @@ int ledger_save(struct ledger *l, const char *name, const char *text, size_t len
 	cleanup_close int fd = openat(l->dir, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return full(l, name, e);
-	if (fd_write_full(fd, text, len) == 0 && renameat(l->dir, fresh, l->dir, name) == 0)
+	int r = fd_write_full(fd, text, len);
+	fault_point("ledger-save");
+	if (!r && renameat(l->dir, fresh, l->dir, name) == 0)
 		return 0;
 	int code = errno;
 	unlinkat(l->dir, fresh, 0);

@@ -15,6 +15,7 @@
 #include "sandbox/base/barrier.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
+#include "sandbox/base/fault.h"
 #include "sandbox/base/text.h"
 #include "sandbox/caps.h"
 #include "sandbox/filter.h"
@@ -227,6 +228,7 @@ static _Noreturn void command_main(const struct command_setup *setup, int sock)
 	if (barrier("cloexec"))
 		close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
 	record = (struct sync_record){ .kind = SYNC_EXEC_FAILED };
+	fault_point("command-execute");
 	record.err.code = command_execute(setup->spec->argv, setup->spec->env);
 	sync_send(sock, &record, NULL, 0, NULL);
 	_exit(record.err.code == ENOENT ? 127 : 126);

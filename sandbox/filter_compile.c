@@ -52,6 +52,7 @@ static const struct {
 	CONSTANT(AF_QIPCRTR),
 	CONSTANT(AF_IUCV),
 	CONSTANT(AF_ALG),
+	{ "PROCESS_1", 1 },
 	/* what may stand in `answer` */
 	CONSTANT(EPERM),
 	CONSTANT(ENOSYS),

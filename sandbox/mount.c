@@ -4,6 +4,7 @@
 
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
+#include "sandbox/base/fault.h"
 
 int mount_new(const char *type, const struct mount_option *options, size_t n, uint64_t attr,
 	      int *ret, struct err *e)
@@ -19,6 +20,7 @@ int mount_new(const char *type, const struct mount_option *options, size_t n, ui
 	}
 	if (fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return err_sys(e, "make a %s", type);
+	fault_point("mount-new");
 	int mount = fsmount(fs, FSMOUNT_CLOEXEC, (unsigned int)attr);
 	if (mount < 0)
 		return err_sys(e, "mount a %s", type);
@@ -28,6 +30,7 @@ int mount_new(const char *type, const struct mount_option *options, size_t n, ui
 
 int mount_clone(int dir_fd, const char *path, unsigned int flags, int *ret, struct err *e)
 {
+	fault_point("mount-clone");
 	int mount = open_tree(dir_fd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | flags);
 	if (mount < 0)
 		return err_sys(e, "clone the mount of %s", *path ? path : "a descriptor");
@@ -46,6 +49,7 @@ int mount_restrict(int mount, uint64_t attr, unsigned int flags, struct err *e)
 
 int mount_at(int mount, const char *path, struct err *e)
 {
+	fault_point("mount-at");
 	if (move_mount(mount, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_SYMLINKS) < 0)
 		return err_sys(e, "mount %s", path);
 	return 0;

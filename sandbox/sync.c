@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "sandbox/base/fault.h"
 #include "sandbox/base/fd.h"
 
 int sync_pair(int ret[2], struct err *e)
@@ -15,6 +16,7 @@ int sync_pair(int ret[2], struct err *e)
 int sync_send(int sock, const struct sync_record *record, const int *fds, size_t fds_len,
 	      struct err *e)
 {
+	fault_point("sync-send");
 	if (fd_send(sock, record, sizeof(*record), fds, fds_len) < 0)
 		return err_sys(e, "send to the other side of the cell");
 	return 0;

@@ -7,6 +7,7 @@
 #include "probe/sensor.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
+#include "sandbox/base/fault.h"
 #include "sandbox/base/fd.h"
 
 #define REFUSED_MAX 32 /* refused packets told one by one; the rest are counted */
@@ -41,6 +42,7 @@ int chronicle_say(struct chronicle *c, const char *line, struct err *e)
 {
 	if (!line)
 		return err_set(e, ENOMEM, "write a ledger line");
+	fault_point("looker-says");
 	if (fd_write_full(c->setup->channel, line, strlen(line)) ||
 	    fd_write_full(c->setup->channel, "\n", 1))
 		return err_sys(e, "send a ledger line to the runner");

@@ -205,6 +205,7 @@ static _Noreturn void looker(const struct looker_task *task, const struct cell *
 	int r = close_others(task, cell, channel, &e);
 	if (!r)
 		r = join(cell, runner, &e);
+	fault_point("looker-joined");
 	if (!r)
 		r = task->look(task->with, cell, channel, &e);
 	if (r)

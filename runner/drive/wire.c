@@ -10,6 +10,7 @@
 
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
+#include "sandbox/base/fault.h"
 
 #define YIELDED_US 50 /* a yield that takes longer let somebody else run */
 
@@ -46,7 +47,8 @@ static void welcome(struct wire *w)
 	cleanup_close int fd = accept4(w->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0 || w->conns_len == WIRE_CONNS_MAX)
 		return; /* whoever is one too many sees the end of the connection */
-	int on = 1;     /* the listener has it too, but a sender may have been quicker */
+	fault_point("looker-welcome");
+	int on = 1; /* the listener has it too, but a sender may have been quicker */
 	setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
 	w->conns[w->conns_len++] = (struct wire_conn){ .fd = take_fd(&fd) };
 }

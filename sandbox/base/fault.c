@@ -1,8 +1,10 @@
 #include "sandbox/base/fault.h"
 
 #if FUMEHOOD_FAULTS
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,7 +17,7 @@
 static struct {
 	char name[64];
 	int trigger;
-	int *left; /* passes until it strikes; shared by all forks */
+	int *left; /* passes until it strikes; shared by all forks. NULL: the trigger is a trace */
 } armed = { .trigger = -1 };
 
 /* Answers when the runner is dead: whoever passed the point goes on in a world without it. */
@@ -31,8 +33,26 @@ static _Noreturn void stand_by(int fd, pid_t runner)
 	_exit(0);
 }
 
+static void trace_to(const char *path)
+{
+	armed.trigger = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	if (armed.trigger < 0)
+		abort();
+}
+
+static void trace(const char *name)
+{
+	char line[sizeof(armed.name)];
+	int len = snprintf(line, sizeof(line), "%s\n", name);
+	(void)!write(armed.trigger, line, (size_t)len);
+}
+
 void fault_arm(void)
 {
+	if (getenv("FUMEHOOD_TRACE")) {
+		trace_to(getenv("FUMEHOOD_TRACE"));
+		return;
+	}
 	const char *spec = getenv("FUMEHOOD_FAULT");
 	const char *colon = spec ? strrchr(spec, ':') : NULL;
 	if (!colon || (size_t)(colon - spec) >= sizeof(armed.name))
@@ -64,6 +84,8 @@ int fault_fd(void)
 
 void fault_point(const char *name)
 {
+	if (armed.trigger >= 0 && !armed.left)
+		trace(name);
 	if (!armed.left || strcmp(armed.name, name) != 0)
 		return;
 	if (__atomic_sub_fetch(armed.left, 1, __ATOMIC_SEQ_CST) != 0)

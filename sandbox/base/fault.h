@@ -4,6 +4,7 @@
  *
  * With -Dfaults=true, FUMEHOOD_FAULT="NAME:N" makes the N-th passing of the
  * point NAME, in whichever fork of the runner, kill the runner with SIGKILL.
+ * FUMEHOOD_TRACE=FILE writes there the name of each point that is passed.
  * In any other build all of this is nothing.
  */
 #if FUMEHOOD_FAULTS

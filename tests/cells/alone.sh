@@ -1,11 +1,11 @@
-# alone: what a death leaves behind. Sourced before lib.sh; goes on in pid, ipc and mount namespaces
-# of its own, so that what others do on the host is not counted.
+# alone: what a death leaves behind. Sourced before lib.sh; goes on in pid, ipc, net and
+# mount namespaces of its own, so that what others do on the host is not counted.
 # shellcheck shell=bash
 if [ "${FUMEHOOD_ALONE:-}" != yes ]; then
 	export FUMEHOOD_ALONE=yes
 	user=()
 	[ "$(id -u)" -eq 0 ] || user=(--user --map-current-user)
-	exec unshare "${user[@]}" --pid --ipc --fork --mount-proc "$0" "$@"
+	exec unshare "${user[@]}" --pid --ipc --net --fork --mount-proc "$0" "$@"
 fi
 
 processes() {
@@ -21,6 +21,7 @@ processes() {
 state() {
 	wc -l </proc/self/mountinfo
 	cut -d: -f1 /proc/self/net/dev
+	tail -qn +2 /proc/self/net/{unix,tcp,tcp6,udp,netlink,packet} | wc -l
 	ls {/tmp,/dev/shm,.}/left 2>/dev/null
 	wc -l /proc/sysvipc/*
 	readlink /proc/[0-9]*/ns/* | sort -u

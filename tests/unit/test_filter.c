@@ -165,6 +165,8 @@ static const struct {
 	{ "TIOCSTI", { SYS_ioctl, { ANY, TIOCSTI } }, EPERM, EPERM },
 	{ "TIOCSTI, high bits", { SYS_ioctl, { ANY, HIGH | TIOCSTI } }, EPERM, EPERM },
 	{ "TIOCLINUX", { SYS_ioctl, { ANY, TIOCLINUX } }, EPERM, EPERM },
+	{ "limits of process 1", { SYS_prlimit64, { 1 } }, EPERM, ANY },
+	{ "limits of ourselves", { SYS_prlimit64, { 0 } }, 0, 0 },
 	{ "TIOCGWINSZ", { SYS_ioctl, { ANY, TIOCGWINSZ } }, EBADF, EBADF },
 	{ "a call of tomorrow", { 470 }, ENOSYS, ENOSYS },
 	{ "a call of x32", { 0x40000000 + 39 }, ENOSYS, ENOSYS },

@@ -531,6 +531,13 @@ ROWS = [
         WARDEN,
     ),
     Row(
+        "take the warden's limits down",
+        nothing,
+        "call('prlimit', 1, 7, struct.pack('2Q', 64, 64), None)",
+        "EPERM",
+        ("filter",),
+    ),
+    Row(
         "read the runner's arguments in the warden",
         given(options=["--file", "name=" + TOKEN], proof=told),
         "read('/proc/1/cmdline', 1 << 16)",
