@@ -17,7 +17,7 @@ struct about {
 	const struct config *config;
 	const struct adapter *adapter;
 	const struct prepared *prepared;
-	const struct layer *layer; /* under the suite's cells */
+	const struct layer *layer;         /* under the suite's cells */
 	const struct isolation *isolation; /* NULL: not known yet */
 	const char *order;
 	char started[32]; /* UTC; empty: now is taken */

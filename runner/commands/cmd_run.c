@@ -255,10 +255,9 @@ static int run_suite(struct run *run, struct err *e)
 static int run(int argc, const char *const *argv, struct err *e)
 {
 	cleanup(config_done) struct config c = CONFIG_NULL;
-	cleanup(run_done) struct run run = { .config = &c,
-					     .prepared = PREPARED_NULL,
-					     .layer = LAYER_NULL,
-					     .ledger = LEDGER_NULL };
+	cleanup(run_done) struct run run = {
+		.config = &c, .prepared = PREPARED_NULL, .layer = LAYER_NULL, .ledger = LEDGER_NULL
+	};
 	int r = config_load(&c, CONFIG_RUN, argc, argv, e);
 	r = r ? r : run_suite(&run, e);
 	if (r < 0 && c.bisect_exit)
