@@ -153,9 +153,11 @@ void ledger_done(struct ledger *l)
 
 static int full(const struct ledger *l, const char *name, struct err *e)
 {
-	bool no_room = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+	int code = errno;
 	err_sys(e, "write %s/%s", l->path, name);
-	if (no_room)
+	if (code == EFBIG)
+		err_hint(e, "files may not grow as far as this one has to: see ulimit -f");
+	if (code == ENOSPC || code == EDQUOT)
 		err_hint(e, "free some room there, or name another folder with --out DIR");
 	return err_status(e, STATUS_HOST);
 }

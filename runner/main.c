@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -112,14 +113,22 @@ static void fill_standard_fds(void)
 		close(fd);
 }
 
+/* Whoever called gave us a place that takes nothing more. */
+static int cannot_write(struct err *e)
+{
+	err_sys(e, "write to stdout");
+	return err_status(e, STATUS_HOST);
+}
+
 int main(int argc, char **argv)
 {
 	fill_standard_fds();
 	fault_arm();
+	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error, and is told as one */
 	struct err e = ERR_NULL;
 	int status = dispatch(argc, (const char *const *)argv, &e);
 	if (fflush(stdout) && status >= 0)
-		status = err_sys(&e, "write to stdout");
+		status = cannot_write(&e);
 	if (status >= 0)
 		return status;
 	print_err(&e);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runner/drive/looker.h"
@@ -42,7 +43,9 @@ struct run {
 	int interrupts;
 	bool ready;  /* the looker has looked round */
 	bool exited; /* the command has ended */
+	bool ended;  /* the ledger has its last line */
 	bool over;   /* the looker has written its last line */
+	int64_t began_ms;
 };
 
 /* ---- what the looker says ---- */
@@ -63,6 +66,7 @@ static int take_line(struct run *run, const char *text, size_t len, struct err *
 		return 0;
 	run->result->tests_len += text_eq(kind, "test");
 	run->result->spoke |= text_eq(kind, "session");
+	run->ended |= text_eq(kind, "end");
 	progress_see(run->progress, line);
 	return ledger_append(run->ledger, text, len, e);
 }
@@ -104,6 +108,13 @@ static int take_lines(struct run *run, struct err *e)
 
 /* ---- the suite's output ---- */
 
+static int no_log(const struct run *run, struct err *e)
+{
+	err_sys(e, "write the log of order %s", run->order->name);
+	err_hint(e, "free some room there, or name another folder with --out DIR; or see ulimit -f");
+	return err_status(e, STATUS_HOST);
+}
+
 static int keep_output(struct run *run, const char *bytes, size_t len, struct err *e)
 {
 	if (run->setup->echo) {
@@ -115,12 +126,12 @@ static int keep_output(struct run *run, const char *bytes, size_t len, struct er
 	size_t room = LOG_LEN_MAX - run->log_len;
 	size_t part = len < room ? len : room;
 	if (fd_write_full(run->log, bytes, part))
-		return err_sys(e, "write the log of order %s", run->order->name);
+		return no_log(run, e);
 	run->log_len += part;
 	if (run->log_len < LOG_LEN_MAX)
 		return 0;
 	static const char cut[] = "\nfumehood: the log ends here: its limit of 256 MiB is reached\n";
-	return fd_write_full(run->log, cut, sizeof(cut) - 1) ? err_sys(e, "write the log") : 0;
+	return fd_write_full(run->log, cut, sizeof(cut) - 1) ? no_log(run, e) : 0;
 }
 
 static int take_output(struct run *run, struct err *e)
@@ -145,11 +156,41 @@ static int take_output(struct run *run, struct err *e)
 
 /* ---- signals ---- */
 
+/* The looker is at its last look, which may take long, and somebody does not want to wait for it: the
+ * ledger ends here. */
+static int cut_short(struct run *run, struct err *e)
+{
+	int status = run->result->wait_status;
+	kill(run->looker.pid, SIGKILL);
+	run->over = true;
+	if (run->ended)
+		return 0;
+	cleanup_json cJSON *line = cJSON_CreateObject();
+	cJSON_AddNumberToObject(line, "v", LEDGER_VERSION);
+	cJSON_AddStringToObject(line, "kind", "end");
+	json_add_name(line, "order", run->order->name);
+	cJSON_AddStringToObject(line, "outcome", "interrupted");
+	cJSON_AddNumberToObject(line, "exit",
+				WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+	cJSON_AddNumberToObject(line, "seconds",
+				(double)(progress_clock_ms() - run->began_ms) / 1000);
+	cJSON_AddNullToObject(line, "tracker");
+	cJSON_AddNullToObject(line, "tracker_why");
+	cJSON_AddNumberToObject(line, "refused", 0);
+	cJSON *blind = cJSON_AddObjectToObject(line, "blind");
+	cJSON_AddStringToObject(blind, "files", "the last look was interrupted");
+	cJSON_AddArrayToObject(line, "survivors");
+	cleanup_free char *text =
+		cJSON_AddArrayToObject(line, "unattributed") ? json_line(line) : NULL;
+	return text ? ledger_append(run->ledger, text, strlen(text), e)
+		    : err_set(e, ENOMEM, "end the ledger: no memory");
+}
+
 static int interrupt(struct run *run, struct err *e)
 {
 	run->result->interrupted = true;
 	if (run->exited)
-		return 0;
+		return cut_short(run, e);
 	if (run->interrupts++)
 		return cell_kill(&run->cell, e);
 	/* The looker first: what the test that is cut short says of itself is no evidence. */
@@ -286,7 +327,8 @@ int order_run(const struct order *order, const struct order_setup *setup, struct
 			   .looker = LOOKER_NULL,
 			   .signals = SIGNALS_NULL,
 			   .output = -1,
-			   .log = -1 };
+			   .log = -1,
+			   .began_ms = progress_clock_ms() };
 	int r = signals_open(heard, countof(heard), &run.signals, e);
 	if (!r)
 		r = ledger_open_log(ledger, order->name, &run.log, e);

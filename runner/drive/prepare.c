@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "probe/adapter.h"
@@ -20,7 +21,9 @@
 #include "sandbox/secrets.h"
 #include "sandbox/sockets.h"
 
-#define INODES_MIN 16384
+#define DESCRIPTORS_MIN 128
+#define FILE_LEN_MIN    (1 << 20)
+#define INODES_MIN      16384
 
 /* In place of an adapter where none is to speak. */
 static const char *const no_command[] = { NULL };
@@ -475,12 +478,39 @@ char *prepared_inside(const struct prepared *p, const char *path)
 	return strdup(path);
 }
 
+/* What a cell cannot do without, and nobody inside could know why. */
+static int check_caller(struct err *e)
+{
+	struct rlimit files;
+	struct rlimit size;
+	if (getrlimit(RLIMIT_NOFILE, &files) || getrlimit(RLIMIT_FSIZE, &size))
+		return err_sys(e, "read the limits");
+	if (files.rlim_cur < DESCRIPTORS_MIN && files.rlim_max > files.rlim_cur) {
+		files.rlim_cur = files.rlim_max < 1024 ? files.rlim_max : 1024;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	if (files.rlim_cur < DESCRIPTORS_MIN) {
+		err_set(e, EMFILE, "%ju descriptors may be open here, and a cell needs %d",
+			(uintmax_t)files.rlim_cur, DESCRIPTORS_MIN);
+		err_hint(e, "raise the limit: ulimit -n %d", 1024);
+		return err_status(e, STATUS_USAGE);
+	}
+	if (size.rlim_cur < FILE_LEN_MIN) {
+		err_set(e, EFBIG, "files may have %ju bytes here, and a cell needs %d",
+			(uintmax_t)size.rlim_cur, FILE_LEN_MIN);
+		err_hint(e, "raise the limit: ulimit -f unlimited");
+		return err_status(e, STATUS_USAGE);
+	}
+	return 0;
+}
+
 int prepare(const struct config *c, const struct adapter *adapter, const char *const *caller,
 	    struct prepared *ret, struct err *e)
 {
 	adapter = adapter ? adapter : &nobody;
 	cleanup(prepared_done) struct prepared p = PREPARED_NULL;
-	int r = make_spec(&p, c, adapter, e);
+	int r = check_caller(e);
+	r = r ? r : make_spec(&p, c, adapter, e);
 	r = r ? r : find_visible(&p, c, caller, e);
 	r = r ? r : hide_other_home(&p, e);
 	r = r ? r : hide_sockets(&p, e);

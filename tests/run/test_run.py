@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 import schema
 from place import BINARY, NO_LONGER_THAN, Place, finish, ok, plan, skip, wait_for
@@ -615,6 +616,77 @@ def test_second_interrupt():
     place.done()
 
 
+def looker_of(process):
+    """The runner's child that is no cell's first process."""
+    with open("/proc/%d/task/%d/children" % (process.pid, process.pid), encoding="utf-8") as text:
+        children = text.read().split()
+    for pid in children:
+        with open("/proc/%s/comm" % pid, encoding="utf-8") as text:
+            if text.read() == "fumehood\n":
+                return int(pid)
+    return None
+
+
+def ends_soon(process):
+    try:
+        process.wait(3)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def test_interrupt_of_last_look():
+    place = Place({"test_a.py": "def test_first(): pass\n"})
+    process = place.start(["run", "--", "sh", "-c", "/usr/bin/python3 -m pytest -q; sleep 1"], {})
+    begun = wait_for(lambda: ledger_has(place, '"kind":"test"'))
+    os.kill(looker_of(process), signal.SIGSTOP)
+    time.sleep(1.5)  # the command has ended by then, or the first ctrl-C ends it
+    asked = wait_for(lambda: process.send_signal(signal.SIGINT) or ends_soon(process))
+    status, out, err = finish(process)
+    wrong = folder_is_right({}, place.folder())
+    ok(
+        begun and asked and status == 130 and not wrong and "1 passed" in out and "the last look was interrupted" in out,
+        "ctrl-C ends the last look, too",
+        status,
+        wrong,
+        out,
+        err,
+    )
+    place.done()
+
+
+# What a shell says before, arguments, exit status, what stderr says.
+NARROW = [
+    ("ulimit -n 12", ["run", "--"] + PYTEST, 64, "12 descriptors may be open here, and a cell needs 128\nhint: raise the limit: ulimit -n 1024"),
+    ("ulimit -S -n 12", ["run", "--"] + PYTEST, 0, ""),
+    ("ulimit -f 0", ["run", "--"] + PYTEST, 64, "files may have 0 bytes here, and a cell needs 1048576\nhint: raise the limit: ulimit -f unlimited"),
+    ("ulimit -n 12", ["exec", "--", "true"], 125, "12 descriptors may be open here"),
+    ("ulimit -f 0", ["exec", "--", "true"], 125, "files may have 0 bytes here"),
+    ("ulimit -f 4096", ["run", "--", "sh", "-c", "head -c 9000000 /dev/zero; " + " ".join(PYTEST)], 69, "write the log of order canonical: File too large\nhint: .*ulimit -f"),
+    ("exec >/dev/full", ["run", "--"] + PYTEST, 69, "write to stdout: No space left on device"),
+    ("exec >/dev/full", ["exec", "--help"], 69, "write to stdout: No space left on device"),
+    ("exec >&-", ["run", "--"] + PYTEST, 0, ""),
+]
+
+
+def test_narrow_callers():
+    for before, args, expected, text in NARROW:
+        place = Place({"test_a.py": "def test_first(): pass\n"})
+        run = subprocess.run(
+            ["bash", "-c", before + ' && exec "$@"', "bash", BINARY] + args,
+            cwd=place.project,
+            env=place.environment({}),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=NO_LONGER_THAN,
+            check=False,
+        )
+        name = "%s: fumehood %s: %d" % (before, args[0], expected)
+        ok(run.returncode == expected and re.search(text, run.stderr), name, run.returncode, run.stderr)
+        place.done()
+
+
 def test_json():
     place = Place({"test_a.py": FAIL + LEAK})
     status, out, _ = place.run(["run", "--json", "--"] + PYTEST)
@@ -769,6 +841,8 @@ def run_others():
     test_interrupt()
     test_ignored_hangup()
     test_second_interrupt()
+    test_interrupt_of_last_look()
+    test_narrow_callers()
     test_forward()
     test_scratch_leftover()
     test_full_run_folder()
