@@ -22,7 +22,8 @@ int bare_layout(const struct cell_spec *spec, struct layout *ret, struct err *e)
 /* In the warden: makes what stands in the folder, opens what is handed out, listens. */
 int bare_build(const struct cell_spec *spec, const struct layout *layout, struct mounts *m,
 	       int *ret_listener, struct err *e);
-/* In the command's process: gives up what can be given up. */
+/* In the command's process: gives up what can be given up. 1: but the host refuses filters of system
+ * calls. */
 int bare_give_up(const struct cell_spec *spec, struct err *e);
 /* In the warden, at its end: kills what comes from it, and removes what is in the folder. */
 void bare_end(const struct cell_spec *spec, int proc);

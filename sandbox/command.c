@@ -106,29 +106,26 @@ static int give_up(const struct command_setup *setup, struct err *e)
 	return r < 0 ? r : filter_install(setup->spec->allow_nested, e);
 }
 
-/* Look at ourselves, wait for the tree, and look at it from where the command will stand. */
-static int observe(const struct command_setup *setup, int sock, bool limited, struct isolation *ret,
-		   struct err *e)
+/* `scene` says what only its caller knows. Look at ourselves, wait for the tree, and look at it from where the command will stand. */
+static int observe(const struct command_setup *setup, int sock, struct isolation_scene *scene,
+		   struct isolation *ret, struct err *e)
 {
-	struct isolation_scene scene = {
-		.spec = setup->spec,
-		.layout = setup->layout,
-		.scratch = setup->mounts->scratch,
-		.proc = setup->mounts->proc_mount >= 0 ? setup->mounts->proc_mount
-						       : setup->mounts->proc,
-		.caps = setup->caps,
-		.limited = limited,
-	};
-	isolation_observe_self(&scene, ret);
+	const struct mounts *mounts = setup->mounts;
+	scene->spec = setup->spec;
+	scene->layout = setup->layout;
+	scene->scratch = mounts->scratch;
+	scene->proc = is_bare(setup) ? mounts->proc : mounts->proc_mount;
+	scene->caps = setup->caps;
+	isolation_observe_self(scene, ret);
 	struct sync_record record;
 	int r = sync_recv(sock, &record, NULL, 0, NULL, e);
 	if (r <= 0 || record.kind != SYNC_MADE)
 		_exit(1); /* the warden failed, and says why itself */
-	scene.places_made = record.made;
+	scene->places_made = record.made;
 	if (is_bare(setup))
-		isolation_observe_bare(&scene, ret);
+		isolation_observe_bare(scene, ret);
 	else
-		isolation_observe_tree(&scene, ret);
+		isolation_observe_tree(scene, ret);
 	if (chdir(setup->spec->cwd) < 0) {
 		err_sys(e, "enter the working directory %s", setup->spec->cwd);
 		return err_status(e, STATUS_USAGE);
@@ -168,10 +165,10 @@ static int make_net(const struct cell_spec *spec, struct report *report, struct 
 
 static int prepare(const struct command_setup *setup, int sock, struct report *report, struct err *e)
 {
-	bool limited = false;
+	struct isolation_scene scene = { .limited = false };
 	int r = scratch_lay_out(setup->spec, setup->mounts->scratch, e);
 	if (!r) /* before the warden seals /proc/sys */
-		r = quotas_lower(setup->spec, setup->mounts->proc_mount, &limited, e);
+		r = quotas_lower(setup->spec, setup->mounts->proc_mount, &scene.limited, e);
 	if (!r)
 		r = help(setup, sock, e);
 	if (!r)
@@ -180,7 +177,7 @@ static int prepare(const struct command_setup *setup, int sock, struct report *r
 		r = make_net(setup->spec, report, e);
 	if (!r)
 		r = give_up(setup, e);
-	return r < 0 ? r : observe(setup, sock, limited, &report->record.isolation, e);
+	return r < 0 ? r : observe(setup, sock, &scene, &report->record.isolation, e);
 }
 
 static int prepare_bare(const struct command_setup *setup, int sock, struct report *report,
@@ -189,7 +186,8 @@ static int prepare_bare(const struct command_setup *setup, int sock, struct repo
 	/* The warden may be killed, and nothing else would end us. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	int r = give_up(setup, e);
-	return r < 0 ? r : observe(setup, sock, true, &report->record.isolation, e);
+	struct isolation_scene scene = { .limited = true, .unfiltered = r == 1 };
+	return r < 0 ? r : observe(setup, sock, &scene, &report->record.isolation, e);
 }
 
 /* When /dev stands and no trial can be disturbed by it. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,6 +20,7 @@
 #include "sandbox/base/err.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/base/text.h"
+#include "sandbox/landlock.h"
 #include "sandbox/userns.h"
 
 #define PROBE ".fumehood-probe"
@@ -192,7 +194,7 @@ static void look_caps(const struct isolation_scene *s, const char *status, struc
 
 static void look_seccomp(const struct isolation_scene *s, const char *status, struct isolation *ret)
 {
-	if (status_value(status, "\nSeccomp:", 10) != 2)
+	if (s->unfiltered || status_value(status, "\nSeccomp:", 10) != 2)
 		reduced(ret, ISOLATION_SECCOMP, "no filter is on");
 	else if (!s->spec->allow_nested && (unshare(CLONE_NEWUSER) == 0 || errno != EPERM))
 		reduced(ret, ISOLATION_SECCOMP, "a namespace could be made");
@@ -265,8 +267,12 @@ static void look_bare_root(const struct isolation_scene *s, struct isolation *re
 			reduced(ret, ISOLATION_ROOT, "a folder could be made in %.40s", folders[i]);
 			return;
 		}
-	reduced(ret, ISOLATION_ROOT,
-		"nothing can be written; modes, owners and times of your files can");
+	if (landlock_abi() < 3)
+		reduced(ret, ISOLATION_ROOT,
+			"your files can be cut (Landlock below 3), their modes, owners and times changed");
+	else
+		reduced(ret, ISOLATION_ROOT,
+			"nothing can be written; modes, owners and times of your files can");
 }
 
 static void look_bare_places(const struct isolation_scene *s, struct isolation *ret)
@@ -298,10 +304,16 @@ static void look_bare_processes(struct isolation *ret)
 
 static void look_bare_net(const struct isolation_scene *s, struct isolation *ret)
 {
+	const struct sockaddr_in local = { .sin_family = AF_INET,
+					   .sin_port = htons(1),
+					   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	cleanup_close int four = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	cleanup_close int six = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (s->spec->network == CELL_NETWORK_HOST)
 		set(ret, ISOLATION_NET, ISOLATION_OFF_ASKED);
+	else if (four >= 0 && connect(four, (const struct sockaddr *)&local, sizeof(local)) < 0 &&
+		 errno == EACCES)
+		reduced(ret, ISOLATION_NET, "it is the host's; TCP alone is refused");
 	else if (four >= 0 || six >= 0)
 		reduced(ret, ISOLATION_NET, "it is the host's");
 	else

@@ -14,9 +14,10 @@ struct isolation_scene {
 	const struct layout *layout;
 	uint64_t places_made;
 	int scratch;
-	int proc;      /* a mount of the cell's /proc */
-	uint64_t caps; /* those the command keeps */
-	bool limited;  /* kernel.pid_max of the cell was lowered */
+	int proc;        /* a mount of the cell's /proc */
+	uint64_t caps;   /* those the command keeps */
+	bool limited;    /* kernel.pid_max of the cell was lowered */
+	bool unfiltered; /* the host refused a filter of system calls */
 };
 
 /* What the process is, which needs no tree: capabilities, filter, limits. */

@@ -1,13 +1,14 @@
 /*
  * emulate: run a command under a filter that refuses what some hosts refuse.
  *
- * Usage: emulate docker|inside|no-landlock|hang|kill COMMAND...
+ * Usage: emulate docker|inside|no-landlock|hang|kill|no-seccomp COMMAND...
  *   docker       as Docker's default profile: no namespaces, no mounts
  *   inside       namespaces are made, and nothing can be done in them, as where AppArmor
  *                restricts unprivileged user namespaces
  *   no-landlock  a kernel without it
  *   hang         namespaces are made, and work in them never comes to an end
  *   kill         whoever works in one is killed
+ *   no-seccomp   no filter can be added to this one
  */
 #include <errno.h>
 #include <sched.h>
@@ -69,6 +70,11 @@ static int refuse_landlock(scmp_filter_ctx filter)
 	return seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), 444, 0);
 }
 
+static int refuse_filters(scmp_filter_ctx filter)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(seccomp), 0);
+}
+
 static int kill_who_asks(scmp_filter_ctx filter)
 {
 	return seccomp_rule_add(filter, SCMP_ACT_KILL_PROCESS, SCMP_SYS(sethostname), 0);
@@ -86,7 +92,7 @@ static const struct {
 } hosts[] = {
 	{ "docker", refuse_docker },        { "inside", refuse_inside },
 	{ "no-landlock", refuse_landlock }, { "hang", refuse_to_answer },
-	{ "kill", kill_who_asks },
+	{ "kill", kill_who_asks },          { "no-seccomp", refuse_filters },
 };
 
 int main(int argc, char **argv)
@@ -95,7 +101,8 @@ int main(int argc, char **argv)
 	while (argc > 2 && i < countof(hosts) && strcmp(argv[1], hosts[i].name) != 0)
 		i++;
 	if (argc < 3 || i == countof(hosts)) {
-		fprintf(stderr, "usage: emulate docker|inside|no-landlock|hang|kill COMMAND...\n");
+		fprintf(stderr,
+			"usage: emulate docker|inside|no-landlock|hang|kill|no-seccomp COMMAND...\n");
 		return 64;
 	}
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);

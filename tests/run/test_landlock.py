@@ -24,7 +24,11 @@ NO_LONGER_THAN = 120
 PYTHON = "/usr/bin/python3"
 
 ZERO = 'unshare --user --map-current-user --keep-caps sh -c \'echo 0 >/proc/sys/user/max_user_namespaces && "$@"\' sh "$@"'
-HOSTS = [("a host that refuses nothing", '"$@"'), ("Docker's filter", EMULATE + ' docker "$@"'), ("no user namespaces", ZERO)]
+HOSTS = [
+    ("a host that refuses nothing", '"$@"'),
+    ("Docker's filter", EMULATE + ' docker "$@"'),
+    ("no user namespaces", ZERO),
+]
 KEPT = {"caps", "no_new_privs", "seccomp"}
 
 SUITE = """
@@ -56,6 +60,13 @@ def test_daemon():
     subprocess.run(["setsid", "-f", "sleep", "%s"])
 """
 DAMAGE = "import os\ndef test_damage(): os.unlink('data')\n"
+LASTING = """
+import subprocess, time
+
+def test_lasts():
+    subprocess.run(["setsid", "-f", "sleep", "%s"])
+    time.sleep(600)
+"""
 REFUSED = "def test_refused(): open('/tmp/fumehood-refused', 'w')\n"
 
 count = 0
@@ -114,7 +125,14 @@ class Place:
 
     def folder(self):
         found = glob.glob(self.home + "/.local/state/fumehood/*/runs/*")
-        return max(found) if found else None
+        return max(found, key=os.path.getctime) if found else None
+
+    def read(self, *names):
+        texts = []
+        for name in names:
+            with open(os.path.join(self.project, name), encoding="utf-8") as text:
+                texts.append(text.read())
+        return "".join(texts)
 
     def sleepers(self):
         done = subprocess.run(["pgrep", "-f", "^sleep " + self.nap], capture_output=True, check=False)
@@ -139,8 +157,8 @@ def a_ledger(name, around):
     path = place.folder()
     wrong = schema.errors_of_run(path) if path else ["no run folder"]
     ok(not wrong, name + ": the run folder fits the schemas", "\n".join(wrong))
-    found = {(row["domain"], row["what"], os.path.basename(row["key"])) for line in ledger(path) for row in line.get("deltas", [])
-             if row["kind"] == "leak"}
+    rows = [row for line in ledger(path) for row in line.get("deltas", []) if row["kind"] == "leak"]
+    found = {(row["domain"], row["what"], os.path.basename(row["key"])) for row in rows}
     wanted = {("files", "created", "left"), ("env", "added", "LEFT"), ("processes", "started", "sleep")}
     ok(found == wanted, name + ": the ledger names what was left", found)
     end = ledger(path)[-1]
@@ -167,10 +185,9 @@ def a_ledger(name, around):
         err,
     )
     ok(os.path.exists(place.project + "/data"), name + ": and the project is as it was")
-    args = ["--accept-reduced", "all", "--keep", "new", "--keep", place.home + "/it=it", "--", "/bin/sh", "-c", "echo new >new; echo it >~/it"]
-    status, out, err = place.landlock("exec", args, around=around)
-    kept = [open(place.project + "/" + one, encoding="utf-8").read() for one in ("new", "it") if os.path.exists(place.project + "/" + one)]
-    ok(status == 0 and kept == ["new\n", "it\n"], name + ": but for what is kept", err)
+    keep = ["--keep", "new", "--keep", place.home + "/it=it", "--", "/bin/sh", "-c", "echo new >new; echo it >~/it"]
+    status, out, err = place.landlock("exec", ["--accept-reduced", "all", *keep], around=around)
+    ok(status == 0 and place.read("new", "it") == "new\nit\n", name + ": but for what is kept", err)
     ok(eventually(place.is_clean), name + ": nothing is left behind by it", os.listdir(place.tmp))
     place.done()
 
@@ -264,7 +281,7 @@ COUNT = "import sys; sys.exit(not open('%s').read())"
 
 
 def deaths():
-    place = Place({"test_x.py": "import subprocess, time\ndef test_x():\n    subprocess.run(['setsid', '-f', 'sleep', '%s'])\n    time.sleep(600)\n"})
+    place = Place({"test_x.py": LASTING})
     args = [FUMEHOOD, "run", "--isolation", "landlock", "--", PYTHON, "-m", "pytest"]
     for name, number in ("KILL", signal.SIGKILL), ("TERM", signal.SIGTERM), ("INT", signal.SIGINT):
         process = place.start(["env"] + args, around='exec "$@"')
@@ -318,6 +335,10 @@ def told():
     ok(status == 64 and "/nowhere" in err, "a TMPDIR that is not there is named", err)
     status, _, err = place.landlock("run", ["--", "/bin/true"], around=EMULATE + ' no-landlock "$@"')
     ok(status == 69 and "this kernel has no Landlock" in err, "a kernel without Landlock is told", err)
+    status, out, err = place.landlock("run", ["--", "/bin/true"], around=EMULATE + ' no-seccomp "$@"')
+    with open(place.folder() + "/run.json", encoding="utf-8") as text:
+        why = json.load(text)["isolation_why"]
+    ok("seccomp" in why and "TCP alone is refused" in why["net"], "a host that refuses filters: what is less", why)
     ok(place.is_clean(), "nothing is left behind", os.listdir(place.tmp))
     place.done()
 
