@@ -160,9 +160,11 @@ static int offer_queue(void *with, const struct walk_name *name)
 	struct queues *q = with;
 	struct stat st;
 	cleanup_free char *text = NULL;
-	if (fstatat(q->dir, name->name, &st, AT_SYMLINK_NOFOLLOW) ||
-	    fd_load(q->dir, name->name, 4096, &text, NULL, NULL))
-		return errno == ENOMEM ? -ENOMEM : 0; /* it is gone */
+	int r = fstatat(q->dir, name->name, &st, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
+	if (!r)
+		r = fd_load(q->dir, name->name, 4096, &text, NULL, NULL);
+	if (r)
+		return r == -ENOENT ? 0 : r; /* removed meanwhile */
 	cleanup_free char *key = NULL;
 	cleanup_json cJSON *value = cJSON_CreateObject();
 	char mode[16];
