@@ -295,6 +295,21 @@ static int refuse_mounts(const char *project, struct err *e)
 	return 0;
 }
 
+/* Its output goes to us, wherever ours goes; and what it makes shall be the same on all terminals. */
+static int forget_terminal(struct prepared *p, struct err *e)
+{
+	for (size_t i = 0; i < p->env.len; i++) {
+		if (!text_starts(p->env.at[i], "TERM="))
+			continue;
+		char *dumb = strdup("TERM=dumb");
+		if (!dumb)
+			return no_memory(e);
+		free(p->env.at[i]);
+		p->env.at[i] = dumb;
+	}
+	return 0;
+}
+
 int layer_ready(const struct config *c, const char *const *caller, FILE *say, struct layer *ret,
 		struct err *e)
 {
@@ -313,6 +328,7 @@ int layer_ready(const struct config *c, const char *const *caller, FILE *say, st
 	int r = refuse_landlock(c, e);
 	r = r ? r : refuse_mounts(c->project.path, e);
 	r = r ? r : prepare(&own, NULL, caller, &p, e);
+	r = r ? r : forget_terminal(&p, e);
 	if (r)
 		return r;
 	p.spec.cwd = p.spec.project;

@@ -109,14 +109,23 @@ static int add_pattern(struct inputs *in, const char *pattern, struct err *e)
 	return r;
 }
 
+/* Whatever their order is. */
+static int add_env(struct buf *key, const char *const *env)
+{
+	char hex[DIGEST_HEX];
+	struct digest all = DIGEST_NULL;
+	for (size_t i = 0; env[i]; i++)
+		all = digest_add(all, digest_bytes(env[i], strlen(env[i])));
+	return buf_printf(key, "env %s%c", digest_hex(all, hex), '\0');
+}
+
 int layer_key(const struct config *c, const char *const *env, struct digest *ret, struct err *e)
 {
 	cleanup(buf_done) struct buf key = BUF_NULL;
 	int r = buf_printf(&key, "layer " KEY_VERSION "%cproject %s%c", '\0', c->project.path, '\0');
 	for (size_t i = 0; i < c->prepare.run.len && !r; i++)
 		r = buf_printf(&key, "run %s%c", c->prepare.run.at[i], '\0');
-	for (size_t i = 0; env[i] && !r; i++)
-		r = buf_printf(&key, "env %s%c", env[i], '\0');
+	r = r ? r : add_env(&key, env);
 	cleanup_close int dir = open(c->project.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (r)
 		return no_memory(e);

@@ -166,6 +166,20 @@ def test_when():
     write(place, "version.txt", "2\n")
     third = stamp(place)
     ok(len(third) == 37 and third != first, "a changed file that the layer would hide", third)
+    typed = os.path.join(place.top, "typed")
+    place_env = place.environment({"TERM": "vt100"})
+    subprocess.run(
+        ["script", "-qec", BINARY + " exec --report /dev/null -- cat node_modules/run", typed],
+        cwd=place.project,
+        env=place_env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        timeout=NO_LONGER_THAN,
+        check=False,
+    )
+    with open(typed, encoding="utf-8") as text:
+        seen = text.read()
+    ok(third.strip() in seen and "preparing" not in seen, "the same on a terminal", seen)
     fourth = stamp(place, "--prepare", "again")
     ok(len(fourth) == 37 and fourth != third and stamp(place) == fourth, "--prepare again", fourth)
     status, out, err = place.run(["exec", "-q", "--prepare", "never", "--", "ls", "old.txt", "node_modules"])

@@ -8,6 +8,7 @@
 #include "tests/lib/tap.h"
 
 static const char *const env[] = { "A=1", "B=2", NULL };
+static const char *const turned_env[] = { "B=2", "A=1", NULL };
 static const char *const other_env[] = { "A=1", "B=3", NULL };
 
 /* The key of one command with these inputs; "" and the text in *e: it has none. */
@@ -39,6 +40,7 @@ static void test_key(const struct folder *f)
 	tap_ok(now[0] && text_eq(now, key(f, "make", texts, env, then, &e)), "a key %s", e.text);
 	tap_ok(!text_eq(now, key(f, "make all", texts, env, then, &e)), "another command");
 	tap_ok(!text_eq(now, key(f, "make", texts, other_env, then, &e)), "another environment");
+	tap_ok(text_eq(now, key(f, "make", texts, turned_env, then, &e)), "... in another order");
 	tap_ok(!text_eq(now, key(f, "make", lock, env, then, &e)), "other inputs");
 	folder_put(f, "b.txt", "B");
 	tap_ok(!text_eq(now, key(f, "make", texts, env, then, &e)), "other contents");
