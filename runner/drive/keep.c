@@ -128,7 +128,7 @@ static int open_one(const char *asked, struct keep *keep, struct err *e)
 	char *dest = strchr(path, '=');
 	if (dest)
 		*dest++ = '\0';
-	int r = resolve(path, &dir_inside, &rest_inside, &keep->path);
+	int r = dest && !*dest ? -EINVAL : resolve(path, &dir_inside, &rest_inside, &keep->path);
 	if (!r)
 		r = resolve(dest ? dest : path, &dir, &keep->rest, &keep->to);
 	if (r == -ENOMEM)
@@ -257,8 +257,8 @@ static int bring_file(struct bring *b, const struct node *node, struct err *e)
 	return put_in_place(node, temporary, e);
 }
 
-/* From a real folder, `depth` folders below the top: up no more than that, then down by names. */
-static bool stays_within(const char *target, size_t depth)
+/* From a folder that is none of the links: up no more than that, then down by names alone. */
+bool keep_stays_within(const char *target, size_t depth)
 {
 	bool down = false;
 	if (target[0] == '/')
@@ -282,7 +282,7 @@ static int bring_link(struct bring *b, const struct node *node, struct err *e)
 	if (len < 0)
 		return failed(e, "read", node->path);
 	target[len] = '\0';
-	if (!node->depth || !stays_within(target, node->depth - 1))
+	if (!node->depth || !keep_stays_within(target, node->depth - 1))
 		return leave_out(b, node->path, "a link that leads out of what is kept", e);
 	char temporary[64];
 	name_temporary(b, temporary);

@@ -42,3 +42,7 @@ int keeps_open(const char *const *asked, struct keeps *ret, struct err *e);
 /* When nobody is at work in the cell. */
 int keeps_bring(struct keeps *keeps, const struct cell *cell, struct err *e);
 void keeps_done(struct keeps *keeps);
+
+/* Does a link, `depth` folders below the top of what is kept, lead to nowhere else, whatever other
+ * such links it meets? Pure. */
+bool keep_stays_within(const char *target, size_t depth);

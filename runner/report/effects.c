@@ -307,27 +307,29 @@ static cJSON *signal_json(const struct cell_event *end)
 	return cJSON_CreateString(name);
 }
 
-int effects_write_json(const struct effects *x, FILE *out, struct err *e)
+int effects_write_json(const struct effects *effects, FILE *out, struct err *e)
 {
 	cleanup_json cJSON *tree = cJSON_CreateObject();
-	uint64_t listed = (uint64_t)cJSON_GetArraySize(x->changes->rows);
+	uint64_t listed = (uint64_t)cJSON_GetArraySize(effects->changes->rows);
 	if (!tree || !cJSON_AddNumberToObject(tree, "version", EFFECTS_VERSION) ||
 	    !add_text(tree, "fumehood", FUMEHOOD_VERSION) ||
-	    !add(tree, "command", json_texts(x->command)) ||
-	    json_add_name(tree, "project", x->project) || json_add_name(tree, "cwd", x->cwd) ||
-	    !cJSON_AddNumberToObject(tree, "status", x->status) ||
-	    !add(tree, "signal", signal_json(x->end)) ||
-	    !cJSON_AddBoolToObject(tree, "timed_out", x->end->timed_out) ||
-	    !cJSON_AddNumberToObject(tree, "seconds", x->seconds) ||
-	    !add(tree, "zones", zones_json(x->changes)) ||
-	    !add(tree, "changes", cJSON_CreateArrayReference(x->changes->rows->child)) ||
-	    !cJSON_AddNumberToObject(tree, "unlisted", (double)(x->changes->len - listed)) ||
-	    !add(tree, "processes", processes_json(x->end)) ||
-	    !cJSON_AddNumberToObject(tree, "processes_len", x->end->survivors_len) ||
-	    !add(tree, "kept", kept_json(x->keeps)) ||
-	    !add(tree, "not_kept", json_texts((const char *const *)x->keeps->left_out.at)) ||
-	    !cJSON_AddNumberToObject(tree, "not_kept_len", (double)x->keeps->left_out_len) ||
-	    !add(tree, "notes", json_texts(x->notes)) || !about_isolation(tree, x->isolation))
+	    !add(tree, "command", json_texts(effects->command)) ||
+	    json_add_name(tree, "project", effects->project) ||
+	    json_add_name(tree, "cwd", effects->cwd) ||
+	    !cJSON_AddNumberToObject(tree, "status", effects->status) ||
+	    !add(tree, "signal", signal_json(effects->end)) ||
+	    !cJSON_AddBoolToObject(tree, "timed_out", effects->end->timed_out) ||
+	    !cJSON_AddNumberToObject(tree, "seconds", effects->seconds) ||
+	    !add(tree, "zones", zones_json(effects->changes)) ||
+	    !add(tree, "changes", cJSON_CreateArrayReference(effects->changes->rows->child)) ||
+	    !cJSON_AddNumberToObject(tree, "unlisted", (double)(effects->changes->len - listed)) ||
+	    !add(tree, "processes", processes_json(effects->end)) ||
+	    !cJSON_AddNumberToObject(tree, "processes_len", effects->end->survivors_len) ||
+	    !add(tree, "kept", kept_json(effects->keeps)) ||
+	    !add(tree, "not_kept", json_texts((const char *const *)effects->keeps->left_out.at)) ||
+	    !cJSON_AddNumberToObject(tree, "not_kept_len", (double)effects->keeps->left_out_len) ||
+	    !add(tree, "notes", json_texts(effects->notes)) ||
+	    !about_isolation(tree, effects->isolation))
 		return no_memory(e);
 	cleanup_free char *text = json_line(tree);
 	if (!text)

@@ -104,16 +104,6 @@ def processes_with(marker):
     return found
 
 
-def namespaces_of(kind):
-    found = set()
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            found.add(os.readlink("/proc/%s/ns/%s" % (pid, kind)))
-        except OSError:
-            continue
-    return found
-
-
 def marker_of(name):
     return "%s-%d" % (name, os.getpid())
 
