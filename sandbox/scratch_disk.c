@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -39,6 +40,8 @@ static int check_file_system(const struct cell_spec *spec, int dir, struct err *
 		return err_sys(e, "look at the file system of %s", spec->scratch_dir);
 	if (fs.f_type == OVERLAYFS_SUPER_MAGIC)
 		return refuse(spec, "lies on an overlay, which can hold no layers of another", e);
+	if (fs.f_flags & ST_NOEXEC)
+		return refuse(spec, "is mounted noexec, and nothing that is made there could run", e);
 	if (fsetxattr(dir, "user.fumehood", "", 0, 0) < 0 && errno == ENOTSUP)
 		return refuse(spec, "lies on a file system without extended attributes", e);
 	return 0;

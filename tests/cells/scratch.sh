@@ -94,4 +94,6 @@ is "a full disk is ENOSPC, and only inside" "$said $(grep -c 'No space left' "$w
 in_mounts '"$2" --scratch-dir "$1/layers/over" -- true'
 is "a folder on an overlay" "$? $(grep -c 'lies on an overlay, which can hold no layers of another' "$work/errors")" "64 1"
 ok "... and what can be done" grep -q 'hint: name a folder on ext4' "$work/errors"
+in_mounts 'mount -o remount,noexec "$1/small" && "$2" --scratch-dir "$1/small" -- true'
+is "a folder where nothing can be executed" "$? $(grep -c 'is mounted noexec' "$work/errors")" "64 1"
 finish
