@@ -295,12 +295,12 @@ static void put_verdict(struct page *p, const cJSON *tree)
 	const char *verdict = json_text(tree, "verdict");
 	const cJSON *why;
 	if (text_eq(verdict, "full")) {
-		fprintf(p->out, "\n%sA full cell can be made here.%s\n", style(p, STYLE_GREEN),
+		fprintf(p->out, "%sA full cell can be made here.%s\n", style(p, STYLE_GREEN),
 			style(p, STYLE_PLAIN));
 		return;
 	}
 	if (text_eq(verdict, "reduced")) {
-		fprintf(p->out, "\n%sA cell can be made here, with less isolation:%s\n",
+		fprintf(p->out, "%sA cell can be made here, with less isolation:%s\n",
 			style(p, STYLE_YELLOW), style(p, STYLE_PLAIN));
 		cJSON_ArrayForEach(why, member(tree, "isolation_why"))
 		{
@@ -309,7 +309,7 @@ static void put_verdict(struct page *p, const cJSON *tree)
 		}
 		return;
 	}
-	fprintf(p->out, "\n%sNo cell can be made here.%s\n", style(p, STYLE_RED),
+	fprintf(p->out, "%sNo cell can be made here.%s\n", style(p, STYLE_RED),
 		style(p, STYLE_PLAIN));
 	double landlock = json_number(member(tree, "caller"), "landlock", 0);
 	if (landlock > 0)
@@ -392,17 +392,21 @@ static void put_sight(struct page *p, const cJSON *sight)
 	put_dropped(p, member(sight, "env_dropped"));
 }
 
-int diagnosis_print(const cJSON *tree, const struct terminal *terminal, bool verbose, FILE *out)
+int diagnosis_print(const cJSON *tree, const struct config *c, const struct terminal *terminal,
+		    FILE *out)
 {
-	struct page p = { .terminal = terminal, .out = out, .verbose = verbose };
+	struct page p = { .terminal = terminal, .out = out, .verbose = c->verbose };
 	const cJSON *step;
-	put_caller(&p, tree);
-	cJSON_ArrayForEach(step, member(tree, "steps"))
-	{
-		put_step(&p, step);
+	if (!c->quiet) {
+		put_caller(&p, tree);
+		cJSON_ArrayForEach(step, member(tree, "steps"))
+		{
+			put_step(&p, step);
+		}
+		fputc('\n', out);
 	}
 	put_verdict(&p, tree);
-	if (member(tree, "sight"))
+	if (!c->quiet && member(tree, "sight"))
 		put_sight(&p, member(tree, "sight"));
 	return p.no_memory ? -ENOMEM : 0;
 }

@@ -25,5 +25,6 @@ struct diagnosis {
 
 /* NULL: no memory. The tree is that of configs/schema/doctor.json. */
 cJSON *diagnosis_tree(const struct diagnosis *d);
-/* 0 or -ENOMEM. verbose: all names of variables. */
-int diagnosis_print(const cJSON *tree, const struct terminal *terminal, bool verbose, FILE *out);
+/* 0 or -ENOMEM. As the config says: the verdict alone, or all names of variables. */
+int diagnosis_print(const cJSON *tree, const struct config *c, const struct terminal *terminal,
+		    FILE *out);

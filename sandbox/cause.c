@@ -77,6 +77,26 @@ static bool is_chrooted(void)
 	return !strv_has(&mounts, "/");
 }
 
+static void first_line(const char *path, char *ret, size_t len)
+{
+	cleanup_free char *text = NULL;
+	if (fd_load(AT_FDCWD, path, 4096, &text, NULL, NULL) == 0)
+		snprintf(ret, len, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+static void look_modules(struct host *ret)
+{
+	struct stat st;
+	ret->selinux = stat("/sys/fs/selinux/enforce", &st) == 0;
+	if (ret->apparmor < 0 && stat("/proc/self/attr/apparmor", &st) < 0)
+		return; /* attr/current would be another module's */
+	first_line("/proc/self/attr/apparmor/current", ret->profile, sizeof(ret->profile));
+	if (!ret->profile[0])
+		first_line("/proc/self/attr/current", ret->profile, sizeof(ret->profile));
+	if (text_starts(ret->profile, "unconfined"))
+		ret->profile[0] = '\0';
+}
+
 static void look_container(char *ret, size_t len)
 {
 	static const struct {
@@ -92,15 +112,12 @@ static void look_container(char *ret, size_t len)
 		struct stat st;
 		if (stat(signs[i].path, &st) < 0)
 			continue;
-		cleanup_free char *text = NULL;
-		if (!signs[i].name)
-			fd_load(AT_FDCWD, signs[i].path, 64, &text, NULL, NULL);
-		if (text)
-			text[strcspn(text, "\n")] = '\0';
-		snprintf(ret, len, "%.31s",
-			 signs[i].name ? signs[i].name
-			 : text        ? text
-				       : "unknown");
+		if (signs[i].name)
+			snprintf(ret, len, "%s", signs[i].name);
+		else
+			first_line(signs[i].path, ret, len);
+		if (!ret[0])
+			snprintf(ret, len, "unknown");
 		return;
 	}
 }
@@ -119,6 +136,7 @@ void host_look(const char *path, struct host *ret)
 	}
 	ret->userns_clone = sysctl_read("/proc/sys/kernel/unprivileged_userns_clone");
 	ret->apparmor = sysctl_read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
+	look_modules(ret);
 	struct stat st;
 	ret->no_proc = stat("/proc/self", &st) < 0;
 	struct statfs fs;
@@ -187,6 +205,16 @@ static bool chroot_refuses(const struct refusal *r)
 static bool filter_refuses_clone(const struct refusal *r)
 {
 	return r->at == CAUSE_AT_CLONE && r->host->filtered && (is_denied(r) || r->code == ENOSYS);
+}
+
+static bool profile_refuses(const struct refusal *r)
+{
+	return is_denied(r) && r->host->profile[0];
+}
+
+static bool selinux_refuses(const struct refusal *r)
+{
+	return is_denied(r) && r->host->selinux;
 }
 
 static bool apparmor_refuses(const struct refusal *r)
@@ -262,7 +290,8 @@ static bool clone_is_denied(const struct refusal *r)
 	return r->at == CAUSE_AT_CLONE && is_denied(r);
 }
 
-/* The first that holds. "{limit}" stands for the namespace whose limit is 0. */
+/* The first that holds. "{limit}" stands for the namespace whose limit is 0, "{profile}" for the
+ * caller's. */
 static const struct row {
 	const char *name;
 	bool (*holds)(const struct refusal *r);
@@ -285,6 +314,10 @@ static const struct row {
 	  "a seccomp filter is on this process and refuses namespaces (Docker's default does)",
 	  "docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined "
 	  "--security-opt systempaths=unconfined" },
+	{ "apparmor-profile", profile_refuses,
+	  "the AppArmor profile {profile} is on this process and refuses what a cell needs",
+	  "docker run --security-opt apparmor=unconfined, or a profile with `userns,`, `mount,` and "
+	  "`pivot_root,`" },
 	{ "apparmor", apparmor_refuses,
 	  "AppArmor lets no unprivileged program work in a user namespace here: it is made, but "
 	  "without capabilities",
@@ -327,6 +360,8 @@ static const struct row {
 	  "before Linux 6.14 kernel.pid_max is one for the whole machine: nothing bounds the "
 	  "processes of a cell",
 	  "a newer kernel" },
+	{ "selinux", selinux_refuses, "SELinux is at work here, and most likely refuses it",
+	  "ausearch -m avc -ts recent tells; podman run --security-opt label=disable" },
 	{ "unknown", clone_is_denied,
 	  "something on this host refuses user namespaces: a chroot, a security module, or a filter "
 	  "of the container around us",
@@ -337,18 +372,24 @@ static const struct row {
 	  "ask who runs the host; dmesg may tell" },
 };
 
-/* text, with name for each "{limit}". */
-static void fill_in(const char *text, const char *name, char *ret, size_t len)
+/* text, with what stands for "{limit}" and "{profile}". */
+static void fill_in(const char *text, const struct host *host, char *ret, size_t len)
 {
-	static const char mark[] = "{limit}";
+	const char *limit = zero_limit(host);
+	const struct {
+		const char *mark, *value;
+	} marks[] = { { "{limit}", limit ? limit : "*" }, { "{profile}", host->profile } };
 	size_t used = 0;
 	while (*text && used + 1 < len) {
-		if (!text_starts(text, mark)) {
+		size_t i = 0;
+		while (i < countof(marks) && !text_starts(text, marks[i].mark))
+			i++;
+		if (i == countof(marks)) {
 			ret[used++] = *text++;
 			continue;
 		}
-		used += (size_t)snprintf(ret + used, len - used, "%s", name ? name : "*");
-		text += strlen(mark);
+		used += (size_t)snprintf(ret + used, len - used, "%s", marks[i].value);
+		text += strlen(marks[i].mark);
 	}
 	ret[used < len ? used : len - 1] = '\0';
 }
@@ -360,8 +401,8 @@ bool cause_find(const struct host *host, enum cause_at at, int code, struct caus
 		if (!rows[i].holds(&refusal))
 			continue;
 		ret->name = rows[i].name;
-		fill_in(rows[i].why, zero_limit(host), ret->why, sizeof(ret->why));
-		fill_in(rows[i].remedy, zero_limit(host), ret->remedy, sizeof(ret->remedy));
+		fill_in(rows[i].why, host, ret->why, sizeof(ret->why));
+		fill_in(rows[i].remedy, host, ret->remedy, sizeof(ret->remedy));
 		return true;
 	}
 	return false;

@@ -36,6 +36,8 @@ struct host {
 	bool chrooted;
 	bool no_proc;       /* there is no /proc to read any of this from */
 	bool overlaid;      /* `path` of host_look() lies on an overlay */
+	char profile[64];   /* of AppArmor, on the caller itself; "": none, or unconfined */
+	bool selinux;       /* it is at work here */
 	char container[32]; /* "docker"; "": no sign of one */
 };
 /* path: what an overlay was to be made over; NULL. */

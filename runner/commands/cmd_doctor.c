@@ -33,7 +33,7 @@ static int tell(const struct diagnosis *d, struct err *e)
 	const struct terminal terminal = terminal_of(STDOUT_FILENO, d->config->color, getenv);
 	cleanup_free char *json = d->config->json ? cJSON_Print(tree) : NULL;
 	if (d->config->json ? !json || puts(json) < 0
-			    : diagnosis_print(tree, &terminal, d->config->verbose, stdout))
+			    : diagnosis_print(tree, d->config, &terminal, stdout))
 		return err_set(e, ENOMEM, "tell what was found: no memory");
 	return d->status;
 }

@@ -230,6 +230,8 @@ def plain_host(place):
     ok(status == 0 and tree.get("project", {}).get("path") == "/usr", "from where no project can be", seen)
     status, out, _ = place.run(["doctor"])
     ok(status == 0 and "A full cell can be made here." in out and "\033" not in out, "as text, without colour", out)
+    status, out, _ = place.run(["doctor", "--quiet", "--", "pytest"])
+    ok(status == 0 and out == "A full cell can be made here.\n", "the verdict alone", out)
     status, out, _ = place.run(["doctor", "--color", "always"])
     ok("\033[" in out, "with colour when asked for", out)
 

@@ -24,6 +24,8 @@ static const struct {
 	bool filtered, chrooted, overlaid, no_proc;
 	long apparmor, clone_off; /* 1: on */
 	const char *why;          /* NULL: any */
+	const char *profile;
+	bool selinux;
 } cases[] = {
 	{ "Docker, clone3 hidden", "seccomp", CAUSE_AT_CLONE, ENOSYS, .filtered = true },
 	{ "Docker, clone refused", "seccomp", CAUSE_AT_CLONE, EPERM, .filtered = true },
@@ -53,8 +55,12 @@ static const struct {
 	{ "no memory", "memory", CAUSE_AT_SCRATCH, ENOMEM },
 	{ "128 groups", "fanotify-groups", CAUSE_AT_WATCH, EMFILE },
 	{ "no watching before 6.16", "old-kernel", CAUSE_AT_WATCH, EPERM, 6, 15 },
-	{ "SELinux", "unknown", CAUSE_AT_CLONE, EPERM },
-	{ "SELinux, inside", "unknown", CAUSE_AT_SCRATCH, EACCES },
+	{ "Docker's profile", "apparmor-profile", CAUSE_AT_SCRATCH, EACCES, .apparmor = 1,
+	  .profile = "docker-default (enforce)",
+	  .why = "the AppArmor profile docker-default (enforce) is on" },
+	{ "SELinux", "selinux", CAUSE_AT_SCRATCH, EACCES, .selinux = true },
+	{ "who knows", "unknown", CAUSE_AT_CLONE, EPERM },
+	{ "who knows, inside", "unknown", CAUSE_AT_SCRATCH, EACCES },
 	{ "a full disk", NULL, CAUSE_AT_INSIDE, EIO },
 	{ "watching refused on a new kernel", NULL, CAUSE_AT_WATCH, EPERM },
 };
@@ -73,6 +79,9 @@ static void test_table(void)
 		h.no_proc = cases[i].no_proc;
 		if (cases[i].apparmor)
 			h.apparmor = 1;
+		if (cases[i].profile)
+			snprintf(h.profile, sizeof(h.profile), "%s", cases[i].profile);
+		h.selinux = cases[i].selinux;
 		if (cases[i].clone_off)
 			h.userns_clone = 0;
 		struct cause cause = { 0 };
