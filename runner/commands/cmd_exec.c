@@ -11,7 +11,6 @@
 
 #include "runner/command.h"
 #include "runner/drive/changes.h"
-#include "runner/drive/keep.h"
 #include "runner/drive/layer.h"
 #include "runner/drive/prepare.h"
 #include "runner/drive/signals.h"
@@ -35,12 +34,10 @@ struct exec {
 	struct cell_event end;
 	double seconds;
 	struct changes changes;
-	struct keeps keeps;
 };
 
 static void exec_done(struct exec *x)
 {
-	keeps_done(&x->keeps);
 	changes_done(&x->changes);
 	changes_base_free(x->base);
 	cell_done(&x->cell);
@@ -130,7 +127,7 @@ static int write_report(const struct exec *x, FILE *out, const struct terminal *
 		.status = status_of(&x->end),
 		.seconds = x->seconds,
 		.changes = &x->changes,
-		.keeps = &x->keeps,
+		.keeps = &x->prepared.keeps,
 	};
 	const struct effects_look look = { .terminal = terminal, .verbose = c->verbose };
 	return c->json ? effects_write_json(&effects, out, e)
@@ -184,7 +181,7 @@ static bool is_asked_to_tell(const struct config *c)
 static int bring_out(struct exec *x, struct err *e)
 {
 	struct err why = ERR_NULL;
-	int r = keeps_bring(&x->keeps, &x->cell, &why);
+	int r = keeps_bring(&x->prepared.keeps, &x->cell, &why);
 	if (r && status_of(&x->end))
 		return strv_add(&x->prepared.notes, why.text) ? err_set(e, ENOMEM, "no memory") : 0;
 	if (r)
@@ -196,7 +193,7 @@ static int after(struct exec *x, struct err *e)
 {
 	if (x->end.exec_failed)
 		return explain_exec(x, e);
-	int r = x->base || x->keeps.len ? kill_survivors(x, e) : 0;
+	int r = x->base || x->prepared.keeps.len ? kill_survivors(x, e) : 0;
 	if (!r && x->base)
 		r = changes_look(x->base, &x->cell, &x->changes, e);
 	r = r ? r : bring_out(x, e);
@@ -236,19 +233,6 @@ static int run_command(struct exec *x, const struct signals *signals, struct err
 	return r;
 }
 
-/* What is kept was named as it is called outside. */
-static int find_kept(struct exec *x, struct err *e)
-{
-	for (size_t i = 0; i < x->keeps.len; i++) {
-		char *inside = prepared_inside(&x->prepared, x->keeps.at[i].path);
-		if (!inside)
-			return err_set(e, ENOMEM, "keep: no memory");
-		free(x->keeps.at[i].path);
-		x->keeps.at[i].path = inside;
-	}
-	return 0;
-}
-
 static int exec_command(struct exec *x, struct err *e)
 {
 	const struct config *c = x->config;
@@ -257,9 +241,7 @@ static int exec_command(struct exec *x, struct err *e)
 		return err_hint(e, "say what to run: fumehood exec -- CMD");
 	}
 	int r = open_report(x, e);
-	r = r ? r : keeps_open((const char *const *)c->keep.at, &x->keeps, e);
 	r = r ? r : prepare(c, NULL, (const char *const *)environ, &x->prepared, e);
-	r = r ? r : find_kept(x, e);
 	r = r ? r
 	      : layer_ready(c, (const char *const *)environ, c->quiet ? NULL : stderr, &x->layer, e);
 	if (r)
@@ -285,8 +267,7 @@ static int run(int argc, const char *const *argv, struct err *e)
 					     .layer = LAYER_NULL,
 					     .report = -1,
 					     .cell = CELL_NULL,
-					     .changes = CHANGES_NULL,
-					     .keeps = KEEPS_NULL };
+					     .changes = CHANGES_NULL };
 	signal(SIGPIPE, SIG_IGN); /* a reader of stderr that is gone shall not cost the status */
 	int r = config_load(&c, CONFIG_EXEC, argc, argv, e);
 	r = r ? r : exec_command(&x, e);

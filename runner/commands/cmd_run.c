@@ -77,6 +77,7 @@ static int run_order(struct run *run, struct err *e)
 		.probes = run->prepared.probes,
 		.probe_ms = run->prepared.probe_ms,
 		.restore = c->restore,
+		.keeps = &run->prepared.keeps,
 		.echo = c->echo,
 	};
 	int r = order_run(&canonical, &setup, &run->ledger, &progress, &run->result, e);
@@ -212,6 +213,35 @@ static int report(struct run *run, struct err *e)
 	return r ? r : s.verdict.status;
 }
 
+/* They stand among what there is to know. */
+static int note_kept(struct run *run, struct err *e)
+{
+	const struct keeps *keeps = &run->prepared.keeps;
+	struct strv *notes = &run->prepared.notes;
+	int r = 0;
+	for (size_t i = 0; i < keeps->len && !r; i++)
+		if (keeps->at[i].done)
+			r = strv_addf(notes, "kept %s (files: %ju, bytes: %ju)", keeps->at[i].to,
+				      (uintmax_t)keeps->at[i].files, (uintmax_t)keeps->at[i].bytes);
+	for (size_t i = 0; i < keeps->left_out.len && !r; i++)
+		r = strv_addf(notes, "not kept: %s", keeps->left_out.at[i]);
+	if (!r && keeps->left_out_len > keeps->left_out.len)
+		r = strv_addf(notes, "not kept: %ju more",
+			      (uintmax_t)(keeps->left_out_len - keeps->left_out.len));
+	if (!r && run->result.not_kept.code)
+		r = strv_add(notes, run->result.not_kept.text);
+	return r ? err_set(e, ENOMEM, "tell what was kept: no memory") : 0;
+}
+
+/* A suite that passed, and a result that could not be brought out, are no success. */
+static int judge(struct run *run, int status, struct err *e)
+{
+	if (status || !run->result.not_kept.code)
+		return status;
+	*e = run->result.not_kept;
+	return -e->code;
+}
+
 static int prepare_all(struct run *run, struct err *e)
 {
 	const struct config *c = run->config;
@@ -245,11 +275,13 @@ static int run_suite(struct run *run, struct err *e)
 	if (r)
 		return r;
 	about.isolation = &run->result.isolation;
-	r = about_save(&about, &run->ledger, e);
+	r = note_kept(run, e);
+	r = r ? r : about_save(&about, &run->ledger, e);
 	if (r)
 		return r;
 	bool cut_short = run->result.interrupted || run->result.timed_out;
-	return run->result.spoke || cut_short ? report(run, e) : explain_silence(run, e);
+	return run->result.spoke || cut_short ? judge(run, report(run, e), e)
+					      : explain_silence(run, e);
 }
 
 static int run(int argc, const char *const *argv, struct err *e)

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runner/drive/keep.h"
 #include "runner/drive/looker.h"
 #include "runner/drive/session.h"
 #include "runner/drive/signals.h"
@@ -284,6 +285,26 @@ static int drive(struct run *run, struct err *e)
 	return r ? r : take_output(run, e);
 }
 
+static bool has_keeps(const struct order_setup *setup)
+{
+	return setup->keeps && setup->keeps->len;
+}
+
+/* When nobody is at work in the cell any more. */
+static int bring_out(struct run *run, struct err *e)
+{
+	struct cell_event killed;
+	int r = cell_kill(&run->cell, e);
+	r = r ? r : cell_read(&run->cell, &killed, e);
+	if (r)
+		return r;
+	if (killed.survivors_len)
+		return err_set(e, EBUSY, "%u processes of the cell do not die: nothing is kept",
+			       killed.survivors_len);
+	keeps_bring(run->setup->keeps, &run->cell, &run->result->not_kept);
+	return 0;
+}
+
 /* The suite writes into a pipe of ours, never into a file of the host. */
 static int start(struct run *run, struct err *e)
 {
@@ -310,7 +331,8 @@ static int start(struct run *run, struct err *e)
 	if (setsockopt(run->cell.view.listener, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
 		return err_sys(e, "ask for senders' numbers");
 	r = looker_start(run->order, run->setup, &run->cell, &run->looker, e);
-	cell_view_done(&run->cell.view); /* the looker has it */
+	if (!has_keeps(run->setup))
+		cell_view_done(&run->cell.view); /* the looker has it */
 	return r;
 }
 
@@ -336,6 +358,8 @@ int order_run(const struct order *order, const struct order_setup *setup, struct
 		r = start(&run, e);
 	if (!r)
 		r = drive(&run, e);
+	if (!r && has_keeps(setup))
+		r = bring_out(&run, e);
 	if (!r)
 		r = cell_release(&run.cell, e);
 	if (r)

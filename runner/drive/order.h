@@ -8,10 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sandbox/base/err.h"
 #include "sandbox/cell.h"
 
 struct adapter;
-struct err;
+struct keeps;
 struct ledger;
 struct progress;
 struct vantage_zone;
@@ -32,6 +33,7 @@ struct order_setup {
 	const char *const *probes;      /* names of the spec's errands; NULL-terminated */
 	const uint32_t *probe_ms;       /* how long each may take */
 	bool restore;                   /* put back the files that a test leaves */
+	struct keeps *keeps;            /* what is brought out at the end; NULL: nothing */
 	bool echo;                      /* copy the suite's output to stderr as it comes */
 };
 
@@ -40,9 +42,10 @@ struct order_result {
 	bool exec_failed;
 	int exec_error;
 	bool timed_out;
-	bool interrupted;   /* ctrl-C or SIGTERM came */
-	bool spoke;         /* an adapter said hello */
-	uint64_t tests_len; /* rows written, absent ones included */
+	bool interrupted;    /* ctrl-C or SIGTERM came */
+	bool spoke;          /* an adapter said hello */
+	uint64_t tests_len;  /* rows written, absent ones included */
+	struct err not_kept; /* why not all that was to be brought out was */
 	struct isolation isolation;
 };
 

@@ -34,6 +34,7 @@ void prepared_done(struct prepared *p)
 	strv_done(&p->env);
 	strv_done(&p->texts);
 	strv_done(&p->notes);
+	keeps_done(&p->keeps);
 	visible_done(&p->visible);
 	free(p->zones);
 	free(p->binds);
@@ -458,7 +459,9 @@ static int make_spec(struct prepared *p, const struct config *c, const struct ad
 	return 0;
 }
 
-char *prepared_inside(const struct prepared *p, const char *path)
+/* Where the command finds what a path of the host means: there, but with a cell without namespaces
+ * below its folder. The caller's; NULL: no memory. */
+static char *place_inside(const struct prepared *p, const char *path)
 {
 	const struct {
 		const char *outside, *inside;
@@ -476,6 +479,19 @@ char *prepared_inside(const struct prepared *p, const char *path)
 		return asprintf(&inside, "%s%s", moved[i].inside, rest) < 0 ? NULL : inside;
 	}
 	return strdup(path);
+}
+
+/* What is kept was named as it is called outside. */
+static int find_kept(struct prepared *p, struct err *e)
+{
+	for (size_t i = 0; i < p->keeps.len; i++) {
+		char *inside = place_inside(p, p->keeps.at[i].path);
+		if (!inside)
+			return no_memory(e);
+		free(p->keeps.at[i].path);
+		p->keeps.at[i].path = inside;
+	}
+	return 0;
 }
 
 /* What a cell cannot do without, and nobody inside could know why. */
@@ -510,6 +526,7 @@ int prepare(const struct config *c, const struct adapter *adapter, const char *c
 	adapter = adapter ? adapter : &nobody;
 	cleanup(prepared_done) struct prepared p = PREPARED_NULL;
 	int r = check_caller(e);
+	r = r ? r : keeps_open((const char *const *)c->keep.at, &p.keeps, e);
 	r = r ? r : make_spec(&p, c, adapter, e);
 	r = r ? r : find_visible(&p, c, caller, e);
 	r = r ? r : hide_other_home(&p, e);
@@ -527,7 +544,8 @@ int prepare(const struct config *c, const struct adapter *adapter, const char *c
 	if (r)
 		return r;
 	p.spec.env = (const char *const *)p.env.at;
-	r = cell_spec_check(&p.spec, e);
+	r = find_kept(&p, e);
+	r = r ? r : cell_spec_check(&p.spec, e);
 	if (!r)
 		*ret = take(&p, PREPARED_NULL);
 	return r;

@@ -8,6 +8,7 @@
  */
 #include "probe/vantage.h"
 #include "runner/config.h"
+#include "runner/drive/keep.h"
 #include "sandbox/cell_spec.h"
 #include "sandbox/scratch_disk.h"
 #include "sandbox/visible.h"
@@ -29,7 +30,8 @@ struct prepared {
 	struct prepared_places places;
 	struct vantage_zone *zones;
 	size_t zones_len;
-	struct strv notes; /* what was asked for and could not be done */
+	struct keeps keeps; /* by their places in the cell */
+	struct strv notes;  /* what was asked for and could not be done */
 
 	/* of the spec's errands */
 	const char *probes[PROBES_MAX + 1]; /* names, NULL-terminated */
@@ -52,7 +54,4 @@ struct prepared {
  * speaks, and nobody looks before the command has ended. */
 int prepare(const struct config *c, const struct adapter *adapter, const char *const *caller,
 	    struct prepared *ret, struct err *e);
-/* Where the command finds what a path of the host means: there, but with a cell without namespaces
- * below its folder. The caller's; NULL: no memory. */
-char *prepared_inside(const struct prepared *p, const char *path);
 void prepared_done(struct prepared *p);

@@ -808,6 +808,29 @@ def test_full_run_folder():
     place.done()
 
 
+def test_keep():
+    place = Place({"test_a.py": "def test_first(): pass\n"})
+    script = " ".join(PYTEST) + " --junitxml=out/junit.xml; ln -s /etc/passwd out/link; sleep 600 &"
+    status, out, err = place.run(["run", "--keep", "out", "--", "sh", "-c", script])
+    ok(
+        status == 0 and os.listdir(os.path.join(place.project, "out")) == ["junit.xml"]
+        and "kept %s/out (files: 1" % place.project in out and "not kept: %s/out/link: a link" % place.project in out,
+        "--keep brings out what the suite left",
+        status,
+        out,
+        err,
+    )
+    status, out, err = place.run(["run", "--keep", "none", "--"] + PYTEST)
+    ok(
+        status == 64 and "1 passed" in out and "--keep: in the cell, look at %s/none: No such" % place.project in err,
+        "what is not there is no success",
+        status,
+        out,
+        err,
+    )
+    place.done()
+
+
 def test_closed_run_folder():
     if os.geteuid() == 0:
         skip("a run folder that cannot be written", "root can write everywhere")
@@ -845,6 +868,7 @@ def run_others():
     test_narrow_callers()
     test_forward()
     test_scratch_leftover()
+    test_keep()
     test_full_run_folder()
     test_closed_run_folder()
 

@@ -471,20 +471,20 @@ static void test_faults(const struct folder *f)
 	tap_ok(wrong == 0 && n > 20, "each of %d faults is told", n);
 }
 
-static void test_help(void)
+static void test_help(enum config_command command, const char *name)
 {
 	cleanup_free char *help = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&help, &len);
-	config_help(CONFIG_RUN, out);
+	config_help(command, out);
 	fclose(out);
 	struct setting_name row;
 	for (size_t i = 0; config_setting(i, &row); i++) {
 		char flag[64];
 		snprintf(flag, sizeof(flag), "%s ", row.flag);
-		bool due = !row.only[0] || strstr(row.only, "run");
-		tap_ok(!!strstr(help, flag) == due, "the help of run has %s%s", due ? "" : "not ",
-		       row.flag);
+		bool due = !row.only[0] || strstr(row.only, name);
+		tap_ok(!!strstr(help, flag) == due, "the help of %s has %s%s", name,
+		       due ? "" : "not ", row.flag);
 	}
 	int wide = 0;
 	for (char *line = strtok(help, "\n"); line; line = strtok(NULL, "\n"))
@@ -506,6 +506,7 @@ int main(void)
 	test_command(&f);
 	test_commands(&f);
 	test_faults(&f);
-	test_help();
+	test_help(CONFIG_RUN, "run");
+	test_help(CONFIG_EXEC, "exec");
 	return chdir("/") | tap_done();
 }
