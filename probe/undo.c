@@ -43,21 +43,23 @@ static void confirm(const struct fingerprint *f, struct delta *d)
 	d->undone_why = strdup("a process changed it again");
 }
 
-static bool is_among(struct delta *const *tried, size_t n, const struct delta *d)
+static int by_name(const void *a, const void *b)
 {
-	for (size_t i = 0; i < n; i++)
-		if (text_eq(tried[i]->domain, d->domain) && text_eq(tried[i]->id, d->id))
-			return true;
-	return false;
+	const struct delta *x = *(struct delta *const *)a;
+	const struct delta *y = *(struct delta *const *)b;
+	int order = strcmp(x->domain, y->domain);
+	return order ? order : strcmp(x->id, y->id);
 }
 
 /* The deltas of the look that are not our own doing. */
-static int keep_others(struct delta *const *tried, size_t n, struct delta_list *seen,
+static int keep_others(struct delta **tried, size_t n, struct delta_list *seen,
 		       struct delta_list *aside)
 {
 	size_t kept = 0;
+	qsort(tried, n, sizeof(struct delta *), by_name);
 	for (size_t i = 0; i < seen->len; i++) {
-		if (is_among(tried, n, &seen->at[i]))
+		const struct delta *d = &seen->at[i];
+		if (bsearch(&d, tried, n, sizeof(struct delta *), by_name))
 			delta_done(&seen->at[i]);
 		else
 			seen->at[kept++] = seen->at[i];
