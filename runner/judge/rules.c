@@ -10,7 +10,8 @@
 #include "sandbox/base/json.h"
 #include "sandbox/base/text.h"
 
-/* The first row that fits. NULL fits all; a key fits when it begins so. */
+/* The first row that fits. NULL fits all; a key fits when it begins so, and for a folder ("/" at the
+ * end) when it is a name right in it. */
 static const struct {
 	const char *domain, *what, *key;
 	struct rule rule;
@@ -43,13 +44,18 @@ static const struct {
 	{ "network", NULL, NULL, { "FH161", NULL, "listening socket" } },
 };
 
+static bool key_fits(const char *row, const char *key)
+{
+	return !row ||
+	       (text_starts(key, row) && !(text_ends(row, "/") && strchr(key + strlen(row), '/')));
+}
+
 const struct rule *rule_of(const char *domain, const char *what, const char *key)
 {
 	static const struct rule other = { RULE_UNATTRIBUTED, NULL, "" };
 	for (size_t i = 0; i < countof(rows); i++)
 		if (text_eq(domain, rows[i].domain) &&
-		    (!rows[i].what || text_eq(what, rows[i].what)) &&
-		    (!rows[i].key || text_starts(key, rows[i].key)))
+		    (!rows[i].what || text_eq(what, rows[i].what)) && key_fits(rows[i].key, key))
 			return &rows[i].rule;
 	return &other;
 }

@@ -31,6 +31,7 @@ static const struct {
 	{ "ipc", "removed", "mq:/jobs", "FH152", "removed POSIX queue mq:/jobs" },
 	{ "files", "created", "/dev/shm/sem.a", "FH152", "created POSIX semaphore /dev/shm/sem.a" },
 	{ "files", "created", "/dev/shm/a", "FH152", "created POSIX shared memory /dev/shm/a" },
+	{ "files", "created", "/dev/shm/a/b", "FH101", "created /dev/shm/a/b" },
 	{ "files", "content", "/dev/shm/a", "FH102", "changed /dev/shm/a" },
 	{ "custom", "changed", "rows", "FH181", "changed probe rows" },
 	{ "network", "opened", "udp:127.0.0.1:53", "FH161",
