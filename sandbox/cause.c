@@ -420,7 +420,7 @@ int cause_explain(enum cause_at at, const char *path, struct err *e)
 	host_look(path, &host);
 	if (!cause_find(&host, at, e->code, &cause))
 		return -e->code;
-	bool spared = at != CAUSE_AT_SCRATCH && landlock_abi() > 0;
+	bool spared = at != CAUSE_AT_SCRATCH && !host.no_proc && landlock_abi() > 0;
 	err_hint(e, "%s: %s%s", cause.why, cause.remedy,
 		 spared ? "; or, with less isolation: --isolation landlock" : "");
 	return err_status(e, STATUS_HOST);
