@@ -146,8 +146,8 @@ static int open_report(struct exec *x, struct err *e)
 	return x->report < 0 ? err_sys(e, "--report: open %s", path) : 0;
 }
 
-/* Whole or not at all on stderr, which may be shared; its reader may be gone, and that is its own
- * affair. A file that was asked for is our duty. */
+/* In one piece, since stderr may be shared; that its reader is gone is the reader's affair. A file that
+ * was asked for is our duty. */
 static int tell(const struct exec *x, struct err *e)
 {
 	const char *path = x->config->report;

@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,9 +19,10 @@
 #include "sandbox/base/copy.h"
 #include "sandbox/base/err.h"
 
-#define DEPTH_MAX    128 /* folders in each other; two descriptors each */
-#define LEFT_OUT_MAX 20  /* that are named */
-#define TEMPORARY    ".fumehood-keep"
+#define DEPTH_MAX       128 /* folders in each other; two descriptors each */
+#define LEFT_OUT_MAX    20  /* that are named */
+#define TEMPORARY       ".fumehood-keep"
+#define DEATH_OF_RUNNER SIGTERM
 
 static int no_memory(struct err *e)
 {
@@ -170,7 +173,6 @@ struct bring {
 	int channel;
 	uint64_t files;
 	uint64_t bytes;
-	unsigned int serial; /* of temporary names */
 };
 
 /* One node: where it stands in the cell and where it goes, and how it is called. */
@@ -207,19 +209,72 @@ static bool is_the_same(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* In one step from what was there to what was made. */
-static int put_in_place(const struct node *node, const char *temporary, struct err *e)
+/* What was made and has no name yet where it goes: a file, or a link. */
+struct made {
+	int file;           /* -1: a link */
+	const char *target; /* of the link */
+	char temporary[64]; /* name of a file that could not be made without one; "": it has none */
+};
+
+static void name_temporary(struct made *made)
 {
-	if (renameat(node->to, temporary, node->to, node->to_name) == 0)
-		return 0;
-	int r = failed(e, "replace what stands where it goes:", node->path);
-	unlinkat(node->to, temporary, 0);
-	return r;
+	snprintf(made->temporary, sizeof(made->temporary), TEMPORARY ".%d", getpid());
 }
 
-static void name_temporary(struct bring *b, char ret[64])
+static int give_name(const struct made *made, int folder, const char *name)
 {
-	snprintf(ret, 64, TEMPORARY ".%d.%u", getpid(), b->serial++);
+	char path[64];
+	if (made->file < 0)
+		return symlinkat(made->target, folder, name);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", made->file);
+	return linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW);
+}
+
+/* In one step from what was there to what was made. */
+static int replace(struct made *made, const struct node *node)
+{
+	if (!made->temporary[0]) {
+		if (give_name(made, node->to, node->to_name) == 0)
+			return 0;
+		if (errno != EEXIST)
+			return -1;
+		name_temporary(made);
+		if (give_name(made, node->to, made->temporary) < 0)
+			return -1;
+	}
+	if (renameat(node->to, made->temporary, node->to, node->to_name) == 0)
+		return 0;
+	int code = errno;
+	unlinkat(node->to, made->temporary, 0);
+	errno = code;
+	return -1;
+}
+
+/* When the runner is killed we are, too: but not between two names. */
+static int put_in_place(struct made *made, const struct node *node, struct err *e)
+{
+	sigset_t death;
+	sigset_t before;
+	sigemptyset(&death);
+	sigaddset(&death, DEATH_OF_RUNNER);
+	sigprocmask(SIG_BLOCK, &death, &before);
+	int r = replace(made, node);
+	int code = errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	errno = code;
+	return r < 0 ? failed(e, "replace what stands where it goes:", node->path) : 0;
+}
+
+/* Without a name, so that nothing is left of it when we are killed; where the file system has no such
+ * files, with a temporary one. */
+static int make_file(struct made *made, int folder)
+{
+	made->file = openat(folder, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+	if (made->file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
+		return made->file;
+	name_temporary(made);
+	made->file = openat(folder, made->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return made->file;
 }
 
 static int fill(int from, int to, const struct stat *st)
@@ -241,20 +296,19 @@ static int bring_file(struct bring *b, const struct node *node, struct err *e)
 		return failed(e, "read", node->path);
 	if (fstatat(node->to, node->to_name, &old, AT_SYMLINK_NOFOLLOW) == 0 && is_the_same(&st, &old))
 		return 0;
-	char temporary[64];
-	name_temporary(b, temporary);
-	cleanup_close int to =
-		openat(node->to, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	struct made made = { .file = -1 };
+	cleanup_close int to = make_file(&made, node->to);
 	if (to < 0)
 		return failed(e, "make a file for", node->path);
 	if (fill(from, to, &st) < 0) {
 		int r = failed(e, "write", node->path);
-		unlinkat(node->to, temporary, 0);
+		if (made.temporary[0])
+			unlinkat(node->to, made.temporary, 0);
 		return r;
 	}
 	b->files++;
 	b->bytes += (uint64_t)st.st_size;
-	return put_in_place(node, temporary, e);
+	return put_in_place(&made, node, e);
 }
 
 /* From a folder that is none of the links: up no more than that, then down by names alone. */
@@ -284,12 +338,8 @@ static int bring_link(struct bring *b, const struct node *node, struct err *e)
 	target[len] = '\0';
 	if (!node->depth || !keep_stays_within(target, node->depth - 1))
 		return leave_out(b, node->path, "a link that leads out of what is kept", e);
-	char temporary[64];
-	name_temporary(b, temporary);
-	if (symlinkat(target, node->to, temporary) < 0)
-		return failed(e, "make a link for", node->path);
 	b->files++;
-	return put_in_place(node, temporary, e);
+	return put_in_place(&(struct made){ .file = -1, .target = target }, node, e);
 }
 
 static int bring_node(struct bring *b, const struct node *node, struct err *e);
@@ -458,6 +508,7 @@ static int bring_all(const void *with, const struct cell *cell, int channel, str
 {
 	const struct keeps *keeps = with;
 	int r = 0;
+	prctl(PR_SET_PDEATHSIG, DEATH_OF_RUNNER);
 	for (size_t i = 0; i < keeps->len; i++) {
 		struct bring b = { .channel = channel };
 		struct err why = ERR_NULL;

@@ -358,8 +358,10 @@ int order_run(const struct order *order, const struct order_setup *setup, struct
 		r = start(&run, e);
 	if (!r)
 		r = drive(&run, e);
-	if (!r && has_keeps(setup))
+	if (!r && has_keeps(setup)) {
+		signals_done(&run.signals); /* the ledger is whole: ctrl-C may end us now */
 		r = bring_out(&run, e);
+	}
 	if (!r)
 		r = cell_release(&run.cell, e);
 	if (r)
