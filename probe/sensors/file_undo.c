@@ -126,6 +126,14 @@ static int stands_in_base(const struct spot *s, const char *value, bool *ret, st
 	return r;
 }
 
+/* What is done to it in place would be done to another name, too. */
+static bool has_other_names(const struct spot *s)
+{
+	struct stat st;
+	return fstatat(s->dir, s->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode) &&
+	       st.st_nlink > 1;
+}
+
 static bool is_folder(const struct spot *s)
 {
 	struct stat st;
@@ -344,7 +352,8 @@ static bool is_dressed(const cJSON *before, const cJSON *now)
 static int rewrite(const struct spot *s, const cJSON *was, struct err *e)
 {
 	cleanup_close int from = walk_open(s->place->base, s->below, O_RDONLY);
-	cleanup_close int to = walk_open(s->top, s->below, O_WRONLY | O_TRUNC);
+	/* It may be a pipe by now, for which nobody waits. */
+	cleanup_close int to = walk_open(s->top, s->below, O_WRONLY | O_TRUNC | O_NONBLOCK);
 	struct stat st;
 	if (from < 0 || to < 0 || fstat(from, &st))
 		return err_sys(e, "open it");
@@ -370,9 +379,10 @@ static int copy_again(const struct spot *s, const cJSON *was, struct err *e)
 static int put_back(const struct spot *s, const cJSON *was, const cJSON *now, bool in_base,
 		    struct err *e)
 {
-	if (now && is_dressed(was, now))
+	bool in_place = now && !has_other_names(s);
+	if (in_place && is_dressed(was, now))
 		return set_attributes(s, was, e);
-	if (in_base && is_file(was) && now && is_file(now))
+	if (in_place && in_base && is_file(was) && is_file(now))
 		return rewrite(s, was, e);
 	if (in_base && vantage_is_overlay(s->place))
 		return show_base(s, e);

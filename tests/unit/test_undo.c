@@ -113,6 +113,16 @@ static void link_base(void)
 	check(link("home/project/file", "home/project/second") == 0, "link");
 }
 
+/* What is written to the one would be in the other. */
+static void link_over(void)
+{
+	drop("home/project/file");
+	check(link("home/project/dir/same", "home/project/file") == 0, "link");
+	drop("home/project/gone");
+	check(link("home/project/tree/one", "home/project/gone") == 0, "link");
+	check(chmod("home/project/gone", 0600) == 0, "chmod");
+}
+
 static void change_private(void)
 {
 	put("tmp/empty", "filled");
@@ -160,6 +170,7 @@ static const struct {
 	{ "a file for a folder, and a folder for a file", swap_kinds },
 	{ "renamed files", move_about },
 	{ "a second name", link_base },
+	{ "names for other files", link_over },
 	{ "what changed in a private place", change_private },
 	{ "what was deleted in a private place", delete_private },
 	{ "a link in place of a folder", lead_astray },
