@@ -124,15 +124,15 @@ static int step(struct run *run, struct err *e)
 		{ .fd = run->sock, .events = POLLIN },
 	};
 	int64_t left = run->until_ms - now_ms();
-	int n = poll(fds, countof(fds), left > 0 ? (int)left : 0);
-	if (n < 0)
-		return errno == EINTR ? 0 : err_sys(e, "wait for it");
-	if (n == 0 && run->killed)
+	if (left <= 0 && run->killed)
 		return err_set(e, ETIMEDOUT, "the warden did not end it");
-	if (n == 0) {
+	if (left <= 0) { /* though it may still print, a little at a time */
 		run->result.timed_out = true;
 		return stop(run, e);
 	}
+	int n = poll(fds, countof(fds), (int)left);
+	if (n < 0)
+		return errno == EINTR ? 0 : err_sys(e, "wait for it");
 	int r = fds[0].revents ? take_output(run, e) : 0;
 	return !r && fds[1].revents ? take_record(run, e) : r;
 }

@@ -172,6 +172,7 @@ CASES = [
                 '{"name": "rows", "run": "cat rows; touch by_probe.$(ls | wc -l); sleep 99 & exit 0"},'
                 '{"name": "fails", "run": ["test", "!", "-e", "/tmp/fail"]},'
                 '{"name": "slow", "run": "test ! -e /tmp/slow || sleep 99", "timeout": "50ms"},'
+                '{"name": "drips", "run": "while :; do echo; sleep .001; done", "timeout": "60ms"},'
                 '{"name": "endless", "run": "yes"}, {"name": "none", "run": ["no/such"]},'
                 '{"name": "caps", "run": "grep -E ^Cap[A-Za-z]+:.*[1-9a-f] /proc/self/status; test $? = 1"}]}',
             },
@@ -180,6 +181,7 @@ CASES = [
                 r"^FH181 test_a.py::test_a  changed probe rows \(0 -> 1 byte\)$",
                 r"fails: it ended with status 1 \(in 1 of",
                 r"slow: it took over 50 ms \(in 1 of",
+                r"drips: it took over 60 ms \(in 7 of 7",
                 "endless: it printed over 1048576 bytes",
                 "none: it ended with status 127",
                 "3 passed",
