@@ -82,16 +82,49 @@ static void move_rows(cJSON *to, cJSON *from)
 		cJSON_AddItemToArray(to, cJSON_DetachItemViaPointer(from, from->child));
 }
 
-int chronicle_session(struct chronicle *c, const cJSON *hello, struct err *e)
+static cJSON *survivors(const struct chronicle *c)
+{
+	cleanup(delta_list_done) struct delta_list alive = DELTA_LIST_NULL;
+	if (fingerprint_survivors(c->prints, &alive, NULL))
+		return NULL;
+	cJSON *array = cJSON_CreateArray();
+	for (size_t i = 0; i < alive.len; i++) {
+		cJSON *row = cJSON_CreateObject();
+		cJSON_AddStringToObject(row, "domain", alive.at[i].domain);
+		json_add_name(row, "key", alive.at[i].key);
+		json_add_name(row, "test", chronicle_name(c, alive.at[i].owner));
+		cJSON_AddItemToArray(array, row);
+	}
+	return array;
+}
+
+int chronicle_session(struct chronicle *c, const cJSON *hello, pid_t pid, struct err *e)
 {
 	static const char *const copied[] = { "adapter", "version", "python",
 					      "rootdir", "said",    "plugins" };
 	cJSON *line = line_new(c, "session");
 	copy_members(line, hello, copied, countof(copied));
+	cJSON_AddNumberToObject(line, "pid", pid);
+	cleanup_json cJSON *beside = c->suite.sessions > 1 ? survivors(c) : NULL;
+	if (beside && beside->child)
+		cJSON_AddItemToObject(line, "beside", take_ptr(&beside));
 	return say(c, line, e);
 }
 
-int chronicle_order(struct chronicle *c, const cJSON *collected, struct err *e)
+static void add_missing(cJSON *line, const cJSON *missing)
+{
+	if (!cJSON_IsArray(missing) || !missing->child)
+		return;
+	cJSON *ids = cJSON_AddArrayToObject(line, "missing");
+	const cJSON *id;
+	cJSON_ArrayForEach(id, missing)
+	{
+		if (cJSON_IsString(id))
+			cJSON_AddItemToArray(ids, cJSON_CreateString(id->valuestring));
+	}
+}
+
+int chronicle_order(struct chronicle *c, const cJSON *collected, const cJSON *missing, struct err *e)
 {
 	static const char *const copied[] = { "said", "plugins" };
 	cJSON *line = line_new(c, "order");
@@ -105,6 +138,7 @@ int chronicle_order(struct chronicle *c, const cJSON *collected, struct err *e)
 	cJSON *tests = cJSON_AddArrayToObject(line, "tests");
 	for (size_t i = c->suite.session_at; tests && i < c->suite.ids.len; i++)
 		cJSON_AddItemToArray(tests, cJSON_CreateString(c->suite.ids.at[i]));
+	add_missing(line, missing);
 	return say(c, line, e);
 }
 
@@ -215,22 +249,6 @@ static cJSON *unattributed(const struct chronicle *c, const struct chronicle_end
 		move_rows(all, rows);
 	}
 	return take_ptr(&all);
-}
-
-static cJSON *survivors(const struct chronicle *c)
-{
-	cleanup(delta_list_done) struct delta_list alive = DELTA_LIST_NULL;
-	if (fingerprint_survivors(c->prints, &alive, NULL))
-		return NULL;
-	cJSON *array = cJSON_CreateArray();
-	for (size_t i = 0; i < alive.len; i++) {
-		cJSON *row = cJSON_CreateObject();
-		cJSON_AddStringToObject(row, "domain", alive.at[i].domain);
-		json_add_name(row, "key", alive.at[i].key);
-		json_add_name(row, "test", chronicle_name(c, alive.at[i].owner));
-		cJSON_AddItemToArray(array, row);
-	}
-	return array;
 }
 
 /* What could not be seen, by domain: never silence. */

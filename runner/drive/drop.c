@@ -9,12 +9,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sandbox/base/barrier.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/cell_spec.h"
 
-#define FILE_LEN_MAX (256 << 20) /* a million ids of 256 bytes */
+#define FILE_LEN_MAX (60 << 20) /* what it lists has to fit into one line of the ledger */
 
 /* The drop folder on the scratch: "run" is what the cell sees as /run. */
 static int open_below(int scratch, const char *name, int flags, mode_t mode)
@@ -25,10 +26,12 @@ static int open_below(int scratch, const char *name, int flags, mode_t mode)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	struct open_how how = { .flags = (unsigned int)flags | O_CLOEXEC | O_NOFOLLOW,
-				.mode = mode,
-				.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
-					   RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV };
+	struct open_how how = { .flags = (unsigned int)flags | O_CLOEXEC, .mode = mode };
+	if (barrier("drop")) {
+		how.flags |= O_NOFOLLOW;
+		how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS |
+			      RESOLVE_NO_XDEV;
+	}
 	return (int)syscall(SYS_openat2, scratch, path, &how, sizeof(how));
 }
 

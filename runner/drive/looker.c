@@ -174,6 +174,7 @@ static int look_at_suite(const void *with, const struct cell *cell, int channel,
 					 .vantage = &vantage,
 					 .sensors = sensors,
 					 .restore = setup->restore,
+					 .warden = cell->pid,
 					 .listener = view->listener,
 					 .channel = channel };
 	return session_run(&session, e);

@@ -13,16 +13,19 @@
 #include "probe/undo.h"
 #include "runner/drive/chronicle.h"
 #include "runner/drive/drop.h"
+#include "runner/drive/lineage.h"
 #include "runner/drive/record.h"
 #include "runner/drive/scopes.h"
 #include "runner/drive/wire.h"
+#include "sandbox/base/barrier.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fault.h"
 #include "sandbox/base/fd.h"
 
-#define DRAIN_MAX 65536 /* packets read after the command ended */
-#define NOBODY    (-1)
+#define DRAIN_MAX       65536 /* packets read after the command ended */
+#define NOBODY          (-1)
+#define MESSAGE_LEN_MAX (4U << 20)
 
 #define INTERRUPTED_DURING "interrupted during this test"
 #define INTERRUPTED_BEFORE "interrupted before this test"
@@ -42,11 +45,13 @@ struct session {
 	struct chronicle chronicle;
 	struct scopes scopes;
 	struct suspects suspects;
+	struct lineage lineage;
 	enum phase phase;
 	int speaker;                /* index of the connection of the session's adapter, or -1 */
 	int test;                   /* running, or NOBODY */
 	struct window window;       /* of the running test, so far */
 	bool lost;                  /* the session's adapter went away in the middle */
+	bool closed;                /* ... while its process lived on */
 	bool crashed;               /* that happened in this or an earlier session */
 	bool interrupted;           /* so the runner said */
 	char *broken;               /* why the order ended as a protocol error; NULL: it did not */
@@ -193,9 +198,12 @@ static int settle(struct session *s, enum outcome outcome, const char *message, 
 static int settle_crash(struct session *s, struct err *e)
 {
 	s->crashed = true;
-	return settle(s, OUTCOME_CRASHED,
-		      s->broken ? s->broken : "the test process ended during this test",
-		      s->broken ? s->broken : "the test process ended before this test", e);
+	const char *during = s->closed ? "the test process closed its connection during this test"
+				       : "the test process ended during this test";
+	const char *before = s->closed ? "the test process closed its connection before this test"
+				       : "the test process ended before this test";
+	return settle(s, OUTCOME_CRASHED, s->broken ? s->broken : during,
+		      s->broken ? s->broken : before, e);
 }
 
 /* The number of a process in its innermost pid namespace. 0: it is gone. */
@@ -229,7 +237,7 @@ static int act_hello(struct session *s, const struct event *ev, struct err *e)
 	char answer[64];
 	snprintf(answer, sizeof(answer), "{\"t\":\"plan\",\"file\":\"%s\"}", name);
 	wire_answer(&s->wire, (size_t)s->speaker, answer);
-	return chronicle_session(&s->chronicle, ev->packet, e);
+	return chronicle_session(&s->chronicle, ev->packet, v->inner, e);
 }
 
 /* Whether the runner has been interrupted; its word may still lie in the channel. */
@@ -311,7 +319,8 @@ static int act_collected(struct session *s, const struct event *ev, struct err *
 			return err_set(e, ENOMEM, "keep a test's id");
 	}
 	go(s);
-	return chronicle_order(&s->chronicle, ev->packet, e);
+	return chronicle_order(&s->chronicle, ev->packet,
+			       cJSON_GetObjectItemCaseSensitive(file, "missing"), e);
 }
 
 static int act_start(struct session *s, const struct event *ev, struct err *e)
@@ -320,6 +329,10 @@ static int act_start(struct session *s, const struct event *ev, struct err *e)
 	if (s->test < 0) {
 		s->test = NOBODY;
 		return break_off(s, "a test began that was not announced", e);
+	}
+	if (s->chronicle.suite.ran[s->test]) {
+		s->test = NOBODY;
+		return break_off(s, "a test began that has run already", e);
 	}
 	int r = look_between(s, e);
 	if (!r)
@@ -357,6 +370,19 @@ static int act_scope(struct session *s, const struct event *ev, struct err *e)
 		       : chronicle_held(&s->chronicle, scope, &s->window, e);
 }
 
+/* The message in a file, cut where a line of the ledger could not hold it. */
+static const char *message_of(const cJSON *file)
+{
+	char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(file, "message"));
+	if (!text || strlen(text) <= MESSAGE_LEN_MAX)
+		return text;
+	size_t len = MESSAGE_LEN_MAX;
+	while (len && (text[len] & 0xc0) == 0x80) /* in the middle of a letter */
+		len--;
+	text[len] = '\0';
+	return text;
+}
+
 static int act_finish(struct session *s, const struct event *ev, struct err *e)
 {
 	int test = s->test;
@@ -372,10 +398,13 @@ static int act_finish(struct session *s, const struct event *ev, struct err *e)
 	if (r)
 		return r;
 	int next = ev->next ? suite_find(&s->chronicle.suite, ev->next) : NOBODY;
-	s->test = next < 0 ? NOBODY : next;
+	bool again = next >= 0 && (next == test || s->chronicle.suite.ran[next]);
+	s->test = next < 0 || again ? NOBODY : next;
 	s->phase = next < 0 ? PHASE_COLLECTED : PHASE_TEST;
 	if (ev->next && next < 0)
 		r = break_off(s, "the next test named is not one that was announced", e);
+	else if (again)
+		r = break_off(s, "the next test named has run already", e);
 	else
 		go(s); /* the suite goes on while the line is written */
 	if (r)
@@ -389,7 +418,7 @@ static int act_finish(struct session *s, const struct event *ev, struct err *e)
 	if (ev->file && drop_take(s->setup->vantage->scratch, ev->file, &file, &why))
 		message = why.text;
 	else if (ev->file)
-		message = json_text(file, "message");
+		message = message_of(file);
 	return chronicle_test(&s->chronicle, test, ev->outcome, ev->packet, message, &s->window, e);
 }
 
@@ -449,6 +478,8 @@ static int stranger(struct session *s, const struct wire_news *news, const struc
 		why = "a session is open: a second hello is refused";
 	else if (s->broken)
 		why = "the order ended as a protocol error";
+	else if (barrier("lineage"))
+		why = lineage_refuse(&s->lineage, news->pid, s->setup->warden);
 	if (why) {
 		int r = refuse(s, news, why, e);
 		wire_drop(&s->wire, news->conn);
@@ -463,6 +494,8 @@ static int stranger(struct session *s, const struct wire_news *news, const struc
 		s->speaker = (int)news->conn;
 	}
 	s->wire.conns[s->speaker].pid = news->pid;
+	if (lineage_add(&s->lineage, news->pid, s->setup->warden))
+		return err_set(e, ENOMEM, "begin a session");
 	int r = s->lost ? settle_crash(s, e) : 0;
 	s->lost = false;
 	return r ? r : step(s, ev, e);
@@ -471,6 +504,7 @@ static int stranger(struct session *s, const struct wire_news *news, const struc
 static int hangup(struct session *s, size_t conn, struct err *e)
 {
 	bool speaker = s->speaker == (int)conn;
+	s->closed = speaker && !lineage_is_ending(s->wire.conns[conn].pid);
 	wire_drop(&s->wire, conn);
 	if (s->speaker >= (int)conn)
 		s->speaker = speaker ? -1 : s->speaker - 1;
@@ -483,8 +517,12 @@ static int hear(struct session *s, const struct wire_news *news, struct err *e)
 {
 	if (news->kind == WIRE_HANGUP)
 		return hangup(s, news->conn, e);
+	if (news->kind == WIRE_CROWD) {
+		int r = refuse(s, news, "it says nothing, and others wait to connect", e);
+		return r ? r : hangup(s, news->conn, e);
+	}
 	bool speaker = s->speaker == (int)news->conn;
-	if (speaker && news->pid != s->wire.conns[news->conn].pid)
+	if (speaker && news->pid != s->wire.conns[news->conn].pid && barrier("sender"))
 		return refuse(s, news, "another process spoke on the adapter's connection", e);
 
 	cleanup(event_done) struct event ev = EVENT_NULL;
@@ -589,6 +627,7 @@ int session_run(const struct session_setup *setup, struct err *e)
 	struct session s = {
 		.setup = setup,
 		.suspects = SUSPECTS_NULL,
+		.lineage = LINEAGE_NULL,
 		.phase = PHASE_IDLE,
 		.speaker = -1,
 		.test = NOBODY,
@@ -600,6 +639,7 @@ int session_run(const struct session_setup *setup, struct err *e)
 	chronicle_done(&s.chronicle);
 	scopes_done(&s.scopes);
 	suspects_done(&s.suspects);
+	lineage_done(&s.lineage);
 	window_done(&s.window);
 	delta_list_done(&s.between);
 	delta_list_done(&s.last);

@@ -7,6 +7,7 @@
  * the channel, and reads from it how the command ended.
  */
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "probe/vantage.h"
 
@@ -20,6 +21,7 @@ struct session_setup {
 	struct vantage *vantage;             /* the session fills in pid and inner */
 	const struct sensor *const *sensors; /* NULL-terminated */
 	bool restore;                        /* put back the files that a test leaves */
+	pid_t warden; /* from whom all processes of the cell descend; 0: nobody stands there */
 	int listener;
 	int channel; /* stream to the runner */
 };

@@ -45,12 +45,27 @@ int wire_answer(struct wire *w, size_t conn, const char *packet)
 static void welcome(struct wire *w)
 {
 	cleanup_close int fd = accept4(w->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd < 0 || w->conns_len == WIRE_CONNS_MAX)
-		return; /* whoever is one too many sees the end of the connection */
+	if (fd < 0)
+		return;
 	fault_point("looker-welcome");
 	int on = 1; /* the listener has it too, but a sender may have been quicker */
 	setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
 	w->conns[w->conns_len++] = (struct wire_conn){ .fd = take_fd(&fd) };
+}
+
+/* Whoever came first and never said hello makes room. */
+static bool crowded(const struct wire *w, struct wire_news *ret)
+{
+	for (size_t i = 0; i < w->conns_len; i++) {
+		struct ucred peer = { 0 };
+		socklen_t len = sizeof(peer);
+		if (w->conns[i].pid)
+			continue;
+		getsockopt(w->conns[i].fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
+		*ret = (struct wire_news){ .kind = WIRE_CROWD, .conn = i, .pid = peer.pid };
+		return true;
+	}
+	return false;
 }
 
 /* The sender's number as the kernel tells it, and an end to descriptors that came along. */
@@ -147,6 +162,12 @@ static int sleep_for(struct wire *w, int other, int64_t wait_us, struct wire_new
 			*ret = (struct wire_news){ .kind = WIRE_OTHER };
 			return 1;
 		}
+		/* Before packets, of which there may be no end; and one alone, since of connections
+		 * there may be none either. */
+		if (polls[0].revents && w->conns_len < WIRE_CONNS_MAX)
+			welcome(w);
+		else if (polls[0].revents && crowded(w, ret))
+			return 1;
 		for (size_t k = 0; k < conns; k++) {
 			size_t i = (w->turn + k) % conns;
 			if (!polls[1 + i].revents || !take_from(w, i, ret))
@@ -154,8 +175,6 @@ static int sleep_for(struct wire *w, int other, int64_t wait_us, struct wire_new
 			w->turn = i + 1; /* whoever spoke goes to the end of the queue */
 			return 1;
 		}
-		if (polls[0].revents)
-			welcome(w);
 	}
 }
 

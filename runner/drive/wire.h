@@ -15,7 +15,7 @@
 
 struct err;
 
-#define WIRE_CONNS_MAX 16 /* at once; one more is closed at once */
+#define WIRE_CONNS_MAX 16 /* at once */
 
 struct wire_conn {
 	int fd;
@@ -31,12 +31,17 @@ struct wire {
 	char room[EVENT_LEN_MAX + 1]; /* the packet that was taken last */
 };
 
-enum wire_kind { WIRE_PACKET, WIRE_HANGUP, WIRE_OTHER };
+enum wire_kind {
+	WIRE_PACKET,
+	WIRE_HANGUP,
+	WIRE_CROWD, /* all connections are in use, and another waits: conn is silent longest */
+	WIRE_OTHER,
+};
 
 struct wire_news {
 	enum wire_kind kind;
 	size_t conn; /* index; valid until wire_drop */
-	pid_t pid;   /* of the sender, from the kernel */
+	pid_t pid;   /* of the sender, or of who connected, from the kernel */
 	const char *bytes;
 	size_t len; /* above EVENT_LEN_MAX: the packet was larger, and is cut */
 };

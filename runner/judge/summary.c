@@ -197,9 +197,26 @@ static int note_all(struct summary *s, const cJSON *object, const char *key)
 	return 0;
 }
 
-static int read_said(struct summary *s, const cJSON *line, struct err *e)
+static int read_session(struct summary *s, const cJSON *line, struct err *e)
 {
-	return note_all(s, line, "said") ? no_memory(e) : 0;
+	int beside = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(line, "beside"));
+	if (note_all(s, line, "said") ||
+	    (beside &&
+	     strv_addf(&s->notes, "a later session ran beside %d process%s that earlier tests left",
+		       beside, beside == 1 ? "" : "es")))
+		return no_memory(e);
+	return 0;
+}
+
+static int read_order(struct summary *s, const cJSON *line, struct err *e)
+{
+	const cJSON *missing = cJSON_GetObjectItemCaseSensitive(line, "missing");
+	int n = cJSON_GetArraySize(missing);
+	if (note_all(s, line, "said") ||
+	    (n && strv_addf(&s->notes, "%d of the tests asked for are not there: %s%s", n,
+			    cJSON_GetStringValue(missing->child), n > 1 ? " …" : "")))
+		return no_memory(e);
+	return 0;
 }
 
 /* Where it failed, when that is not the test itself. */
@@ -343,8 +360,8 @@ static int read_line(void *with, const char *kind, const cJSON *line, struct err
 		const char *kind;
 		int (*read)(struct summary *s, const cJSON *line, struct err *e);
 	} kinds[] = {
-		{ "session", read_said }, { "order", read_said },      { "test", read_test },
-		{ "scope", read_scope },  { "refused", read_refused }, { "end", read_end },
+		{ "session", read_session }, { "order", read_order },     { "test", read_test },
+		{ "scope", read_scope },     { "refused", read_refused }, { "end", read_end },
 	};
 	for (size_t i = 0; i < countof(kinds); i++)
 		if (text_eq(kind, kinds[i].kind))

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """faults: hostile suites and full disks; each ends in a clear word and a correct record. TAP.
 
-What the command line and fumehood.json refuse stands in tests/run/.
-Usage: faults.py FUMEHOOD [NAME...]
+What the command line and fumehood.json refuse stands in tests/run/. A row that names a wall is run
+again without it, when FUMEHOOD was built with barriers, and its forgery must get through then.
+Usage: faults.py FUMEHOOD BARRIERS [NAME...]; BARRIERS is true or false
 """
 
 import json
@@ -17,6 +18,8 @@ from textwrap import dedent
 
 NO_LONGER_THAN = 300  # seconds, for what must not hang
 PYTEST = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+SECRET = "what only the host knows"
+CLOSED = "the test process closed its connection during this test"
 CRASHED = "the test process ended during this test"
 SPEAKER = """
 def speaker():
@@ -30,12 +33,14 @@ class Fault:
     suite: str  # what stands in test_a.py
     status: int
     said: str  # what it prints must match
-    outcomes: dict  # of each test of the ledger
+    outcomes: dict  # of each test of the ledger; empty: status and summary tell
     end: str = "complete"
     options: list = field(default_factory=list)
     command: list = None
     file: bytes = b"test_a.py"
     holds: object = None  # of (test lines by name, end line): is the record right?
+    wall: str = None  # what stops it (sandbox/base/barrier.h)
+    forged: object = None  # of the same: did it get through without that wall?
 
 
 def keys(line):
@@ -171,7 +176,7 @@ FAULTS = [
         "crashed test_a.py::test_closes",
         {"test_closes": "crashed", "test_after": "absent"},
         end="crashed",
-        holds=lambda tests, end: tests["test_closes"]["message"] == CRASHED,
+        holds=lambda tests, end: tests["test_closes"]["message"] == CLOSED,
     ),
     Fault(
         "closes 0, 1 and 2",
@@ -211,7 +216,8 @@ FAULTS = [
         "crashed test_a.py::test_dies",
         {"test_before": "passed", "test_dies": "crashed", "test_after": "absent"},
         end="crashed",
-        holds=lambda tests, end: end["exit"] == 128 + 11,
+        holds=lambda tests, end: end["exit"] == 128 + 11
+        and tests["test_dies"]["message"] == CRASHED,
     ),
     Fault(
         "stops itself",
@@ -398,6 +404,339 @@ FAULTS = [
         {"test_flood": "passed", "test_after": "passed"},
     ),
     Fault(
+        "what a test left says hello when its session is done",
+        """
+        import os
+        import socket
+        import time
+
+        HELLO = b'{"v":1,"t":"hello","adapter":"evil","version":"1","rootdir":"/"}'
+
+
+        def test_leaves():
+            if os.fork() == 0:
+                os.setsid()
+                for _ in range(20):
+                    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                    s.connect("/run/fumehood/socket")
+                    s.send(HELLO)
+                    if b"plan" in s.recv(4096):
+                        with open("/run/fumehood/drop/evil", "w") as f:
+                            f.write('{"v":1,"tests":[{"id":"evil"}]}')
+                        s.send(b'{"v":1,"t":"collected","file":"evil"}')
+                    time.sleep(0.1)
+                os._exit(0)
+
+
+        def test_after():
+            pass
+        """,
+        0,
+        "after the first session another may only come from the command: this process comes from "
+        "nobody that lives",
+        {"test_leaves": "passed", "test_after": "passed"},
+        command=["sh", "-c", '"$@"; sleep 2', "sh", *PYTEST],
+        wall="lineage",
+        forged=lambda tests, end: any("evil" in name for name in tests),
+    ),
+    Fault(
+        "a child tells the outcome of a test on the connection of the tests",
+        "import os\n"
+        + SPEAKER
+        + dedent(
+            """
+            FORGED = b'{"v":1,"t":"finish","test":"test_a.py::test_told","outcome":"passed"}'
+
+
+            def test_told():
+                connection = os.dup(speaker())  # the adapter closes its own in children
+                if os.fork() == 0:
+                    os.write(connection, FORGED)
+                    os._exit(0)
+                os.wait()
+                os.close(connection)
+                assert False, "the true outcome"
+            """
+        ),
+        2,
+        "another process spoke on the adapter's connection",
+        {"test_told": "failed"},
+        wall="sender",
+        forged=lambda tests, end: tests["test_told"]["outcome"] == "passed",
+    ),
+    Fault(
+        "a message is a link to a file of the host",
+        "import os\n"
+        + SPEAKER
+        + dedent(
+            """
+            TELL = b'{"v":1,"t":"finish","test":"test_a.py::test_links","outcome":"failed","file":"a"}'
+
+
+            def test_links():
+                os.symlink(os.path.dirname(os.getcwd()) + "/secret", "/run/fumehood/drop/a")
+                os.write(speaker(), TELL)
+            """
+        ),
+        3,
+        "open a of the drop folder: Too many levels of symbolic links",
+        {"test_links": "failed"},
+        end="protocol",
+        wall="drop",
+        forged=lambda tests, end: tests["test_links"]["message"] == SECRET,
+    ),
+    Fault(
+        "a child of the tests says hello when their session is done",
+        """
+        import atexit
+        import socket
+        import subprocess
+        import sys
+
+        HELLO = b'{"v":1,"t":"hello","adapter":"evil","version":"1","rootdir":"/"}'
+        CHILD = '''
+        import socket, sys
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        s.connect("/run/fumehood/socket")
+        s.send(sys.argv[1].encode())
+        assert s.recv(4096) == b""
+        '''
+
+
+        def test_registers():
+            child = [sys.executable, "-c", "\\n".join(map(str.strip, CHILD.split("\\n")))]
+            atexit.register(lambda: subprocess.run([*child, HELLO.decode()], check=True))
+        """,
+        0,
+        "another may only come from the command: this process comes from one that ran tests",
+        {"test_registers": "passed"},
+    ),
+    Fault(
+        "a test holds all connections, and says nothing on them",
+        """
+        import os
+        import socket
+        import time
+
+
+        def test_holds():
+            if os.fork() == 0:
+                kept = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(40)]
+                for s in kept:
+                    s.connect("/run/fumehood/socket")
+                os.write(1, b"held")
+                time.sleep(1000)
+            time.sleep(0.2)
+
+
+        def test_second():
+            pass
+        """,
+        0,
+        "process [0-9]+ was refused: it says nothing, and others wait to connect",
+        {"test_holds": "passed", "test_second": "passed"},
+        command=["sh", "-c", '"$@" -k holds; "$@" -k second', "sh", *PYTEST],
+        holds=lambda tests, end: end["refused"] >= 24,
+    ),
+    Fault(
+        "a child floods the connection of the tests",
+        "import os\nimport time\n"
+        + SPEAKER
+        + dedent(
+            """
+            def test_floods():
+                connection = os.dup(speaker())  # the adapter closes its own in children
+                child = os.fork()
+                while child == 0:
+                    os.write(connection, b'{"v":1,"t":"done"}')
+                os.close(connection)
+                time.sleep(0.5)
+                os.kill(child, 9)
+                os.wait()
+
+
+            def test_after():
+                pass
+            """
+        ),
+        0,
+        "another process spoke on the adapter's connection",
+        {"test_floods": "passed", "test_after": "passed"},
+        holds=lambda tests, end: end["refused"] > 100,
+    ),
+    Fault(
+        "children flood the socket with packets, small and large",
+        """
+        import os
+        import socket
+        import time
+
+
+        def flood(packet):
+            pid = os.fork()
+            while pid == 0:
+                try:
+                    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                    s.connect("/run/fumehood/socket")
+                    s.send(packet)
+                    s.send(packet)
+                except OSError:
+                    pass
+            return pid
+
+
+        def test_floods():
+            test_floods.children = [flood(b"x" * 100000)]
+            time.sleep(0.2)
+            test_floods.children.append(flood(b"junk"))
+            time.sleep(0.5)
+
+
+        def test_amid():
+            assert len(test_floods.children) == 2
+
+
+        def test_after():
+            for child in test_floods.children:
+                os.kill(child, 9)
+                os.wait()
+        """,
+        0,
+        "refused: a packet is over 65536 bytes",
+        {"test_floods": "passed", "test_amid": "passed", "test_after": "passed"},
+        holds=lambda tests, end: end["refused"] > 100,
+    ),
+    Fault(
+        "the test process tells one result of many megabytes",
+        "import json\nimport os\n"
+        + SPEAKER
+        + dedent(
+            """
+            def test_big():
+                with open("/run/fumehood/drop/big", "w") as f:
+                    json.dump({"v": 1, "message": "x" * (50 << 20)}, f)
+                packet = {"v": 1, "t": "finish", "test": "test_a.py::test_big", "file": "big"}
+                os.write(speaker(), json.dumps({**packet, "outcome": "failed"}).encode())
+            """
+        ),
+        3,
+        "the adapter broke the protocol: the adapter sent finish while the suite is between tests",
+        {"test_big": "failed"},
+        end="protocol",
+        holds=lambda tests, end: len(tests["test_big"]["message"]) == 4 << 20,
+    ),
+    Fault(
+        "opens all descriptors",
+        """
+        import os
+
+
+        def test_opens():
+            try:
+                while True:
+                    os.open("/dev/null", os.O_RDONLY)
+            except OSError as e:
+                assert e.errno == 24
+
+
+        def test_fails():
+            assert False, "y" * 100000
+
+
+        def test_after():
+            pass
+        """,
+        2,
+        "1 failed, 2 passed",
+        {"test_opens": "passed", "test_fails": "failed", "test_after": "passed"},
+        options=["-q"],
+        holds=lambda tests, end: len(keys(tests["test_opens"])) > 900
+        and "the rest could not be written" in tests["test_fails"]["message"],
+    ),
+    Fault(
+        "makes files until there is no inode",
+        """
+        import os
+
+
+        def test_makes():
+            os.mkdir("/tmp/many")
+            try:
+                for i in range(1 << 20):
+                    os.mknod("/tmp/many/%d" % i)
+            except OSError as e:
+                assert e.errno == 28
+            else:
+                assert False, "there is no limit"
+
+
+        def test_after():
+            pass
+        """,
+        0,
+        "2 passed",
+        {"test_makes": "passed", "test_after": "passed"},
+        options=["-q", "--scratch-size", "16M"],
+        holds=lambda tests, end: len(keys(tests["test_makes"])) > 1000,
+    ),
+    Fault(
+        "uses all the memory that it may",
+        """
+        import resource
+
+
+        def test_uses():
+            resource.setrlimit(resource.RLIMIT_AS, (256 << 20, 256 << 20))
+            kept = []
+            try:
+                while True:
+                    kept.append(bytearray(1 << 20))
+            except MemoryError:
+                kept.clear()
+
+
+        def test_after():
+            pass
+        """,
+        0,
+        "2 passed",
+        {"test_uses": "passed", "test_after": "passed"},
+        holds=lambda tests, end: keys(tests["test_uses"]) == ["rlimit AS"],
+    ),
+    Fault(
+        "asks the kernel for what no test may have",
+        """
+        import ctypes
+        import errno
+        import platform
+
+        import pytest
+
+        libc = ctypes.CDLL(None, use_errno=True)
+        X86 = platform.machine() == "x86_64"
+        CALLS = [
+            (165 if X86 else 40, "mount", (b"none", b"/tmp", b"tmpfs", 0, None), errno.EPERM),
+            (272 if X86 else 97, "unshare", (0x10000000,), errno.EPERM),
+            (101 if X86 else 117, "ptrace", (16, 1, 0, 0), errno.EPERM),
+            (425, "io_uring_setup", (1, ctypes.create_string_buffer(120)), errno.ENOSYS),
+            (250 if X86 else 219, "keyctl", (0, -3, 0), errno.EPERM),
+            (323 if X86 else 282, "userfaultfd", (1,), errno.EPERM),
+            (321 if X86 else 280, "bpf", (0, bytes(72), 72), errno.EPERM),
+            (298 if X86 else 241, "perf_event_open", (bytes(120), 0, -1, -1, 0), errno.EPERM),
+        ]
+
+
+        @pytest.mark.parametrize("number, name, args, answer", CALLS)
+        def test_call(number, name, args, answer):
+            assert libc.syscall(number, *args) == -1
+            assert ctypes.get_errno() == answer
+        """,
+        0,
+        "8 passed",
+        {},
+        options=["-q"],
+    ),
+    Fault(
         "the test process itself forges a packet",
         "import os\n"
         + SPEAKER
@@ -464,17 +803,24 @@ def read_ledger(out):
     return tests, next(line for line in lines if line["kind"] == "end")
 
 
-def run(fault, fumehood, top):
+def run(fault, fumehood, top, without=""):
     project, home, out = (os.path.join(top, name) for name in ("project", "home", "out"))
     for folder in project, home, os.path.join(project, ".git"):
         os.mkdir(folder)
     with open(os.path.join(os.fsencode(project), fault.file), "w", encoding="utf-8") as f:
         f.write(dedent(fault.suite))
+    with open(os.path.join(top, "secret"), "w", encoding="utf-8") as f:
+        json.dump({"v": 1, "message": SECRET}, f)
     options = ["--color=never", "--out", out, *fault.options]
     return subprocess.run(
         [fumehood, "run", *options, "--", *(fault.command or PYTEST)],
         cwd=project,
-        env={"PATH": "/usr/bin:/bin", "HOME": home, "LANG": "C.UTF-8"},
+        env={
+            "PATH": "/usr/bin:/bin",
+            "HOME": home,
+            "LANG": "C.UTF-8",
+            "FUMEHOOD_WITHOUT": without,
+        },
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -497,7 +843,7 @@ def complaints(fault, fumehood, top):
         why.append("it does not say: %s" % fault.said)
     tests, end = read_ledger(os.path.join(top, "out"))
     outcomes = {name: line["outcome"] for name, line in tests.items()}
-    if outcomes != fault.outcomes:
+    if fault.outcomes and outcomes != fault.outcomes:
         why.append("outcomes: %s" % outcomes)
     if end["outcome"] != fault.end:
         why.append("the order ended as %s" % end["outcome"])
@@ -509,13 +855,30 @@ def complaints(fault, fumehood, top):
     return why + [text] if why else []
 
 
-def main(fumehood, names):
+def complaints_without(fault, fumehood, top):
+    """What is not as it would be without the wall."""
+    run(fault, fumehood, top, fault.wall)
+    tests, end = read_ledger(os.path.join(top, "out"))
+    if fault.forged(tests, end):
+        return []
+    return ["without the wall %s it does not get through: %s %s" % (fault.wall, tests, end)]
+
+
+def in_folder(work, *args):
+    top = tempfile.mkdtemp(prefix="faults.", dir="/var/tmp")
+    try:
+        return work(*args, top)
+    finally:
+        shutil.rmtree(top)
+
+
+def main(fumehood, barriers, names):
     faults = [fault for fault in FAULTS if not names or fault.name in names]
     failed = 0
     for number, fault in enumerate(faults, 1):
-        top = tempfile.mkdtemp(prefix="faults.", dir="/var/tmp")
-        why = complaints(fault, os.path.abspath(fumehood), top)
-        shutil.rmtree(top)
+        why = in_folder(complaints, fault, os.path.abspath(fumehood))
+        if fault.wall and barriers:
+            why += in_folder(complaints_without, fault, os.path.abspath(fumehood))
         failed += bool(why)
         print("%sok %d - %s" % ("not " if why else "", number, fault.name), flush=True)
         for line in "\n".join(why).splitlines()[:60]:
@@ -525,4 +888,4 @@ def main(fumehood, names):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    sys.exit(main(sys.argv[1], sys.argv[2] == "true", sys.argv[3:]))

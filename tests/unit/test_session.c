@@ -405,13 +405,13 @@ static const struct {
 	  "test a passed leak:changed:db held:created:db\n"
 	  "test b passed touch:changed:db\n"
 	  "end complete\n" },
-	{ "the running test is named when its process ends; the rest are absent",
+	{ "the running test is named when its connection ends; the rest are absent",
 	  { "H/p", "Ca b c", START("a"), PASSED("a", "\"b\""), "+lock=1", "X" },
 	  { .wait_status = 11 },
 	  "order a b c\n"
 	  "test a passed\n"
-	  "test b crashed (the test process ended during this test) leak:created:lock\n"
-	  "test c absent (the test process ended before this test)\n"
+	  "test b crashed (the test process closed its connection during this test) leak:created:lock\n"
+	  "test c absent (the test process closed its connection before this test)\n"
 	  "end crashed\n" },
 	{ "a run that takes too long names the test that was running",
 	  { "H/p", "Ca b", START("a"), "X" },
@@ -482,7 +482,7 @@ static const struct {
 	  { "H/p", "Ca", START("a"), "X", "H/p/sub", "Cb", START("b"), PASSED("b", "null"), "D" },
 	  { 0 },
 	  "order a\n"
-	  "test a crashed (the test process ended during this test)\n"
+	  "test a crashed (the test process closed its connection during this test)\n"
 	  "order sub/b\n"
 	  "test sub/b passed\n"
 	  "end crashed\n" },
