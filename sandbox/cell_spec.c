@@ -70,9 +70,11 @@ static int check_project(const struct cell_spec *spec, struct err *e)
 			e, "the home of a cell is private: put the project in a folder of its own");
 	}
 	for (size_t i = 0; i < countof(own); i++)
-		if (path_below(own[i], spec->project))
-			return usage(e, "project", spec->project,
-				     "holds a folder that each cell has for itself");
+		if (path_below(own[i], spec->project)) {
+			usage(e, "project", spec->project,
+			      "holds a folder that each cell has for itself");
+			return err_hint(e, "work in a folder of its own");
+		}
 	for (size_t i = 0; i < countof(kernels); i++)
 		if (path_below(spec->project, kernels[i]))
 			return usage(e, "project", spec->project, "is the kernel's");

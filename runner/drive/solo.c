@@ -31,7 +31,6 @@ static int take_signal(const struct solo *solo, struct err *e)
 	}
 	switch (signal) {
 	case 0:
-	case SIGCONT: /* whoever stopped us has continued the command, too */
 		return 0;
 	case SIGTSTP:
 		return stop_too(solo, e);
