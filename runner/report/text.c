@@ -182,6 +182,29 @@ static void verdict(struct page *p)
 	fputs("\n", p->out);
 }
 
+/* Of one state, for one reason? */
+static bool is_alike(const cJSON *why, const cJSON *a, const cJSON *b)
+{
+	return text_eq(a->valuestring, b->valuestring) &&
+	       text_eq(json_text(why, a->string), json_text(why, b->string));
+}
+
+/* "; net off (asked)", "; ipc, uts reduced: …": the part and those behind it that are like it. */
+static void isolation_parts(struct page *p, const cJSON *why, const cJSON *first)
+{
+	const char *reason = json_text(why, first->string);
+	const char *before = "; ";
+	for (const cJSON *part = first; part; part = part->next) {
+		if (!is_alike(why, first, part))
+			continue;
+		put_printable(p, before, part->string, "");
+		before = ", ";
+	}
+	put_printable(p, " ", first->valuestring ? first->valuestring : "unknown", "");
+	if (reason)
+		put_printable(p, ": ", reason, "");
+}
+
 /* "isolation: 15 of 17 verified; net off (asked); time reduced: there is no such namespace" */
 static void isolation(struct page *p)
 {
@@ -198,14 +221,11 @@ static void isolation(struct page *p)
 	fprintf(p->out, "isolation: %zu of %d verified", verified, cJSON_GetArraySize(parts));
 	cJSON_ArrayForEach(part, parts)
 	{
-		const char *state = part->valuestring ? part->valuestring : "unknown";
-		const char *reason = json_text(why, part->string);
-		if (text_eq(state, "verified"))
-			continue;
-		put_printable(p, "; ", part->string, " ");
-		put_printable(p, "", state, reason ? ": " : "");
-		if (reason)
-			put_printable(p, "", reason, "");
+		const cJSON *alike = parts->child;
+		while (alike != part && !is_alike(why, alike, part))
+			alike = alike->next;
+		if (alike == part && !text_eq(part->valuestring, "verified"))
+			isolation_parts(p, why, part);
 	}
 	fputs("\n", p->out);
 }

@@ -154,6 +154,8 @@ def a_ledger(name, around):
     place = Place({"test_x.py": SUITE, "data": "x"})
     status, out, err = place.landlock("run", ["--", PYTHON, "-m", "pytest"], around=around)
     ok(status == 3 and "7 passed" in out, name + ": the suite runs, and reduced isolation is exit 3", out + err)
+    same = "user, mount, ipc, uts, cgroup, time reduced: the namespace is the host's; pid reduced: "
+    ok("isolation: 3 of 17 verified; " + same in out, name + ": the summary says what is missing", out)
     path = place.folder()
     wrong = schema.errors_of_run(path) if path else ["no run folder"]
     ok(not wrong, name + ": the run folder fits the schemas", "\n".join(wrong))

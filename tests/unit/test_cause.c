@@ -20,12 +20,11 @@ static const struct {
 	const char *of, *name;
 	enum cause_at at;
 	int code;
-	int major, minor; /* 0: 6.18 */
-	bool filtered, chrooted, overlaid, no_proc;
+	int major, minor;         /* 0: 6.18 */
 	long apparmor, clone_off; /* 1: on */
 	const char *why;          /* NULL: any */
 	const char *profile;
-	bool selinux;
+	bool filtered, chrooted, overlaid, no_proc, selinux;
 } cases[] = {
 	{ "Docker, clone3 hidden", "seccomp", CAUSE_AT_CLONE, ENOSYS, .filtered = true },
 	{ "Docker, clone refused", "seccomp", CAUSE_AT_CLONE, EPERM, .filtered = true },
