@@ -665,6 +665,41 @@ def test_keep():
     place.done()
 
 
+def helper_of(pid):
+    """The runner's child that brings out: it has the runner's name."""
+    try:
+        with open("/proc/%d/task/%d/children" % (pid, pid), encoding="utf-8") as text:
+            children = text.read().split()
+        for child in children:
+            with open("/proc/%s/comm" % child, encoding="utf-8") as text:
+                if text.read() == "fumehood\n":
+                    return int(child)
+    except OSError:
+        pass
+    return 0
+
+
+def test_keep_killed():
+    """kill -9 while a file is copied: no half of it, no temporary name, nobody."""
+    place = keep_place()
+    make = "mkdir out; head -c 128M /dev/zero > out/big; cp out/big out/second"
+    process = place.start(["exec", "-q", "--keep", "out", "--", "sh", "-c", make], {})
+    found = []
+    wait_for(lambda: found.append(helper_of(process.pid)) or found[-1] or process.poll() is not None)
+    helper = found[-1]
+    if helper:
+        os.kill(helper, signal.SIGSTOP)
+    process.kill()
+    process.communicate()
+    if helper:
+        os.kill(helper, signal.SIGCONT)
+    gone = wait_for(lambda: not os.path.exists("/proc/%d" % helper))
+    left = {name: kind for name, kind in listing(place.project).items() if name.startswith("out")}
+    whole = all(kind.endswith(" 134217728") for name, kind in left.items() if name != "out")
+    ok(helper and gone and whole and not any(".fumehood-keep" in name for name in left), "killed while it brings out", helper, left)
+    place.done()
+
+
 # Options, command, exit status, what stderr says, what must not have come into being.
 KEEP_FAULTS = [
     (["--keep", "none"], ["true"], 125, "--keep: in the cell, look at %s/none: No such file"),
@@ -699,6 +734,7 @@ def test_keep_faults():
 def main():
     test_statuses()
     test_keep()
+    test_keep_killed()
     test_keep_faults()
     test_changes_json()
     test_changes_text()
