@@ -87,17 +87,20 @@ static uint64_t handled_of(int abi)
 	return handled;
 }
 
-/* A name that is not there, or leads nowhere, needs no rule. */
+/* A name that is not there needs no rule; nor a link: to follow one is no access, and what it leads to is
+ * shown for itself or not at all. */
 static int allow(const struct rules *r, const char *path, uint64_t access, struct err *e)
 {
 	struct stat st;
-	cleanup_close int fd = open(path, O_PATH | O_CLOEXEC);
+	cleanup_close int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return errno == EMFILE || errno == ENFILE || errno == ENOMEM
 			       ? err_sys(e, "open %s", path)
 			       : 0;
 	if (fstat(fd, &st) < 0)
 		return err_sys(e, "look at %s", path);
+	if (S_ISLNK(st.st_mode))
+		return 0;
 	struct landlock_path_beneath_attr rule = {
 		.allowed_access =
 			access & r->handled & (S_ISDIR(st.st_mode) ? ~UINT64_C(0) : FS_OF_FILES),
