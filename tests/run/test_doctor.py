@@ -186,7 +186,6 @@ def refused(place, name, around, step, cause, says):
 
 
 def host_refuses(place):
-    before = leftovers()
     for name, around, step, cause, says, root_only in REFUSED:
         if root_only and not ROOT:
             skip(name, "only root can emulate it")
@@ -195,7 +194,7 @@ def host_refuses(place):
             skip(name, "the sanitizers read it themselves")
             continue
         refused(place, name, around, step, cause, says)
-    ok(leftovers() == before, "nothing is left behind", "%s\n%s" % (before, leftovers()))
+    ok(not leftovers(place), "nothing is left behind", leftovers(place))
 
 
 def hanging(place):
@@ -208,9 +207,11 @@ def hanging(place):
     ok(not left, "nobody hangs on", left)
 
 
-def leftovers():
+def leftovers(place):
+    """Mounts and processes of ours."""
     with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
-        return len(mounts.readlines())
+        found = [line for line in mounts if place.top in line]
+    return found + subprocess.run(["pgrep", "-f", place.top], capture_output=True, check=False).stdout.split()
 
 
 def without_groups(place):
