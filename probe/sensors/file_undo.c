@@ -352,11 +352,15 @@ static bool is_dressed(const cJSON *before, const cJSON *now)
 static int rewrite(const struct spot *s, const cJSON *was, struct err *e)
 {
 	cleanup_close int from = walk_open(s->place->base, s->below, O_RDONLY);
-	/* It may be a pipe by now, for which nobody waits. */
-	cleanup_close int to = walk_open(s->top, s->below, O_WRONLY | O_TRUNC | O_NONBLOCK);
+	cleanup_close int to = walk_open(s->top, s->below, O_WRONLY | O_NONBLOCK);
 	struct stat st;
-	if (from < 0 || to < 0 || fstat(from, &st))
+	struct stat now;
+	if (from < 0 || to < 0 || fstat(from, &st) || fstat(to, &now))
 		return err_sys(e, "open it");
+	if (!S_ISREG(now.st_mode) || now.st_nlink != 1)
+		return err_set(e, EBUSY, "a process changes it meanwhile");
+	if (ftruncate(to, 0))
+		return err_sys(e, "empty it");
 	ssize_t n;
 	do
 		n = sendfile(to, from, NULL, SEND_LEN_MAX);
