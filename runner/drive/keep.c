@@ -1,5 +1,6 @@
 #include "runner/drive/keep.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -79,6 +80,7 @@ static int split(const char *path, char **ret_dir, char **ret_rest)
 /* "a/./b//": without what means nothing. -EINVAL: it goes up, or names nothing. */
 static int tidy(char *rest)
 {
+	assert(rest);
 	char *to = rest;
 	char *from = rest;
 	for (char *part; (part = strsep(&from, "/"));) {

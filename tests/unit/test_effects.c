@@ -62,8 +62,8 @@ static struct effects effects_of(const struct changes *c, const struct keeps *ke
 static const char *const lines[] = {
 	"fumehood: ended by SIGTERM; 5 created (1009 bytes), 1 changed (3 bytes), 1 attributes\n",
 	"\nsource: 1 changed (3 bytes)\n  changed /w/a (1 -> 3 bytes)\n",
-	"\ntmp: 4 created (1004 bytes), 1 attributes\n  created /tmp/d (dir) and 2 below it\n"
-	"  changed mode of $'/tmp/\\x1b[2J' (mode 0644 -> 0600)\n  … and 2 more",
+	"\ntmp: 4 created (1004 bytes), 1 attributes\n  created /tmp/d (dir) and 2 below it\n",
+	"\n  changed mode of $'/tmp/\\x1b[2J' (mode 0644 -> 0600)\n  … and 2 more",
 	"\nstate: 1 created (5 bytes)\n  created /tmp/d/y (file, 5 bytes)\n",
 	"\nleft running, and ended: sleep, 'a b', ",
 	" and 2 more\n",
