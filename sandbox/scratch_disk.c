@@ -141,6 +141,8 @@ int scratch_disk_new(const struct cell_spec *spec, struct scratch_disk *ret, str
 		r = make(spec, parent, template, &disk, e);
 	if (r == 1)
 		r = err_set(e, EAGAIN, "%s is removed as often as it is made", parent);
+	if (r < 0 && !e->hint[0])
+		err_hint(e, "name a folder on a disk, which you can write, with --scratch DIR");
 	if (r < 0)
 		return err_status(e, e->status ? e->status : STATUS_USAGE);
 	disk.parent = take_ptr(&parent);
