@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -267,14 +268,22 @@ int landlock_restrict(const struct cell_spec *spec, struct err *e)
 
 /* ---- what Landlock does not know ---- */
 
-/* By these a process could be hindered that is not ours; 0, the caller itself, stays allowed. */
+#define IOPRIO_WHO_USER 3 /* no header has it */
+
+/* By these a process could be hindered that is not ours; 0, the caller itself, stays allowed, but for
+ * all processes of the caller's user. */
 static const struct {
 	long call;
 	unsigned int arg; /* which holds the number of a process */
+	uint32_t user;    /* of the first, from here on: it is that of a user; 0: it never is */
 } on_others[] = {
-	{ SYS_prlimit64, 0 },      { SYS_sched_setaffinity, 0 }, { SYS_sched_setscheduler, 0 },
-	{ SYS_sched_setparam, 0 }, { SYS_sched_setattr, 0 },     { SYS_setpriority, 1 },
-	{ SYS_ioprio_set, 1 },
+	{ SYS_prlimit64, 0, 0 },
+	{ SYS_sched_setaffinity, 0, 0 },
+	{ SYS_sched_setscheduler, 0, 0 },
+	{ SYS_sched_setparam, 0, 0 },
+	{ SYS_sched_setattr, 0, 0 },
+	{ SYS_setpriority, 1, PRIO_USER },
+	{ SYS_ioprio_set, 1, IOPRIO_WHO_USER },
 };
 
 #define LOAD_ARG(n) \
@@ -298,9 +307,15 @@ static void add(struct program *p, const struct sock_filter *rows, size_t n)
 static void add_others(struct program *p)
 {
 	for (size_t i = 0; i < countof(on_others); i++) {
+		const uint32_t user = on_others[i].user ? on_others[i].user : UINT32_MAX;
 		const struct sock_filter rows[] = {
-			IS(on_others[i].call, 0, 4), LOAD_ARG(on_others[i].arg),        IS(0, 0, 1),
-			ANSWER(SECCOMP_RET_ALLOW),   ANSWER(SECCOMP_RET_ERRNO | EPERM),
+			IS(on_others[i].call, 0, 6),
+			LOAD_ARG(on_others[i].arg),
+			IS(0, 0, 3),
+			LOAD_ARG(0),
+			BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, user, 1, 0),
+			ANSWER(SECCOMP_RET_ALLOW),
+			ANSWER(SECCOMP_RET_ERRNO | EPERM),
 		};
 		add(p, rows, countof(rows));
 	}
