@@ -136,7 +136,7 @@ int cell_read(struct cell *cell, struct cell_event *ret, struct err *e);
 /* Ask the command to stop: signal to its process group, SIGKILL after grace_ms. */
 int cell_stop(struct cell *cell, int signal, struct err *e);
 /* Kill the command at once; CELL_EXITED follows. After that: kill the survivors, and CELL_EXITED
- * follows once more, with those that could not be killed in a second. */
+ * follows once more, with those that could not be killed in ten seconds. */
 int cell_kill(struct cell *cell, struct err *e);
 /* Pass a signal on to the command (SIGTSTP, SIGCONT, SIGUSR1, SIGWINCH …). */
 int cell_signal(struct cell *cell, int signal, struct err *e);

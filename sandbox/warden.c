@@ -36,7 +36,7 @@
 /* Processes that are dying when the command ends (a helper that saw its pipe close) get this long
  * before they count as left behind. Nobody waits when nobody is left. */
 #define SETTLE_MS 50
-#define KILL_MS   1000 /* for survivors to die of SIGKILL */
+#define KILL_MS   10000 /* for survivors to die of SIGKILL */
 
 enum phase { PHASE_READY, PHASE_RUNNING, PHASE_SETTLING, PHASE_EXITED };
 
