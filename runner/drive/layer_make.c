@@ -42,6 +42,7 @@ struct make {
 	struct cell_event end;
 	int output; /* read end; -1: it ended */
 	struct buf tail;
+	char *running; /* the command whose begin is in the tail no more; NULL: none */
 	int64_t began_ms;
 	struct saved *saved; /* shared with the one who saves */
 };
@@ -83,6 +84,29 @@ static int write_script(const struct strv *run, struct buf *ret)
 	return r;
 }
 
+/* The command that was begun last; the caller's. NULL: no memory. */
+static char *running(const struct make *m)
+{
+	const char *found = m->running ? m->running : "";
+	for (const char *at = m->tail.at; at && *at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (text_starts(at, "+ "))
+			found = at + 2;
+	}
+	return strndup(found, strcspn(found, "\n"));
+}
+
+static void forget_old(struct make *m)
+{
+	char *command = running(m);
+	if (!command)
+		return;
+	free(m->running);
+	m->running = command;
+	memmove(m->tail.at, m->tail.at + m->tail.len - OUTPUT_LEN_MAX, OUTPUT_LEN_MAX + 1);
+	m->tail.len = OUTPUT_LEN_MAX;
+}
+
 static void take_output(struct make *m)
 {
 	char bytes[4096];
@@ -93,10 +117,10 @@ static void take_output(struct make *m)
 		fd_close_at(&m->output);
 		return;
 	}
-	if (buf_add(&m->tail, bytes, (size_t)n) || m->tail.len <= 2 * OUTPUT_LEN_MAX)
-		return;
-	memmove(m->tail.at, m->tail.at + m->tail.len - OUTPUT_LEN_MAX, OUTPUT_LEN_MAX + 1);
-	m->tail.len = OUTPUT_LEN_MAX;
+	for (ssize_t i = 0; i < n; i++) /* it is text from here on */
+		bytes[i] = bytes[i] ? bytes[i] : ' ';
+	if (buf_add(&m->tail, bytes, (size_t)n) == 0 && m->tail.len > 2 * OUTPUT_LEN_MAX)
+		forget_old(m);
 }
 
 static int await_end(struct make *m, struct err *e)
@@ -185,18 +209,6 @@ static void show_tail(struct make *m)
 	for (char *line; (line = strsep(&at, "\n"));)
 		if (*line || at)
 			say_line(stderr, "  | ", line);
-}
-
-/* The command that was begun last; the caller's. NULL: no memory. */
-static char *running(const struct make *m)
-{
-	const char *found = "";
-	for (const char *at = m->tail.at; at && *at; at = strchr(at, '\n')) {
-		at += *at == '\n';
-		if (text_starts(at, "+ "))
-			found = at + 2;
-	}
-	return strndup(found, strcspn(found, "\n"));
 }
 
 static int judge(struct make *m, struct err *e)
@@ -364,9 +376,9 @@ static void say_done(const struct make *m)
 	if (!m->job->say)
 		return;
 	const struct copy_result *result = &m->saved->result;
-	fprintf(m->job->say, "prepared in %.1f s: %ju files, %.1f MB\n",
+	fprintf(m->job->say, "prepared in %.1f s: %ju file%s, %.1f MB\n",
 		(double)(now_ms() - m->began_ms) / 1000, (uintmax_t)result->files,
-		(double)result->bytes / 1e6);
+		result->files == 1 ? "" : "s", (double)result->bytes / 1e6);
 }
 
 static int make(struct make *m, struct err *e)
@@ -400,6 +412,7 @@ int layer_make(const struct layer_job *job, struct err *e)
 	cell_done(&m.cell);
 	fd_close_at(&m.output);
 	buf_done(&m.tail);
+	free(m.running);
 	munmap(m.saved, sizeof(*m.saved));
 	return r;
 }

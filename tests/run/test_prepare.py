@@ -208,6 +208,13 @@ def test_failure():
     ok(out == "" and not place.folder() and not leftovers(place), "... and leaves neither run nor layer")
     place.run(["exec", "--", "true"])
     ok(place.run(["exec", "--", "true"])[0] == 125, "of exec that is 125")
+    steps = [
+        {"run": "echo much", "inputs": []},
+        {"run": "yes . | head -c 100000; head -c 9 /dev/zero; echo at last; exit 1", "inputs": []},
+    ]
+    write(place, "fumehood.json", json.dumps({"version": 1, "prepare": steps}))
+    err = run(place)[2]
+    ok("fumehood: prepare: yes . | head -c 100000;" in err and "at last\n" in err, "... also behind much output", err[-2000:])
     steps = [{"run": "true", "inputs": ["none.json"]}]
     write(place, "fumehood.json", json.dumps({"version": 1, "prepare": steps}))
     status, _, err = run(place)
