@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -115,9 +116,28 @@ int bare_build(const struct cell_spec *spec, const struct layout *layout, struct
 	return r;
 }
 
-int bare_give_up(const struct cell_spec *spec, struct err *e)
+/* The kernel counts all that a user has, and root not at all; so the bound is on top of what is there. */
+static int bound_processes(const struct cell_spec *spec, int proc, struct err *e)
 {
-	int r = caps_forget(e);
+	struct rlimit limit;
+	rlim_t bound = survivors_threads(proc, spec->uid) + spec->pid_max;
+	if (getrlimit(RLIMIT_NPROC, &limit) < 0)
+		return err_sys(e, "read the limit of processes");
+	if (limit.rlim_max < bound)
+		bound = limit.rlim_max;
+	if (limit.rlim_cur > bound)
+		limit.rlim_cur = bound;
+	limit.rlim_max = bound;
+	if (setrlimit(RLIMIT_NPROC, &limit) < 0)
+		return err_sys(e, "bound the processes");
+	return 0;
+}
+
+int bare_give_up(const struct cell_spec *spec, int proc, struct err *e)
+{
+	int r = bound_processes(spec, proc, e);
+	if (!r)
+		r = caps_forget(e);
 	if (!r)
 		r = landlock_restrict(spec, e);
 	if (r < 0)

@@ -24,6 +24,6 @@ int bare_build(const struct cell_spec *spec, const struct layout *layout, struct
 	       int *ret_listener, struct err *e);
 /* In the command's process: gives up what can be given up. 1: but the host refuses filters of system
  * calls. */
-int bare_give_up(const struct cell_spec *spec, struct err *e);
+int bare_give_up(const struct cell_spec *spec, int proc, struct err *e);
 /* In the warden, at its end: kills what comes from it, and removes what is in the folder. */
 void bare_end(const struct cell_spec *spec, int proc);

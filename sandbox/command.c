@@ -100,7 +100,7 @@ static int give_up(const struct command_setup *setup, struct err *e)
 		return err_sys(e, "start a session");
 	int r = limits_apply(e);
 	if (!r && is_bare(setup))
-		return bare_give_up(setup->spec, e);
+		return bare_give_up(setup->spec, setup->mounts->proc, e);
 	if (!r)
 		r = caps_drop(setup->caps, e);
 	return r < 0 ? r : filter_install(setup->spec->allow_nested, e);

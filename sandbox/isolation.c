@@ -329,6 +329,18 @@ static void look_bare_dev(struct isolation *ret)
 			"the host's nodes; null, zero, full, random and terminals open");
 }
 
+static void look_bare_limits(const struct isolation_scene *s, struct isolation *ret)
+{
+	struct rlimit processes;
+	if (ret->state[ISOLATION_LIMITS] != ISOLATION_VERIFIED)
+		return;
+	bool bounded = s->spec->uid != 0 && getrlimit(RLIMIT_NPROC, &processes) == 0 &&
+		       processes.rlim_max != RLIM_INFINITY;
+	reduced(ret, ISOLATION_LIMITS,
+		bounded ? "nothing bounds what is written"
+			: "nothing bounds processes, or what is written");
+}
+
 void isolation_observe_bare(const struct isolation_scene *scene, struct isolation *ret)
 {
 	look_bare_root(scene, ret);
@@ -336,8 +348,7 @@ void isolation_observe_bare(const struct isolation_scene *scene, struct isolatio
 	look_bare_processes(ret);
 	look_bare_net(scene, ret);
 	look_bare_dev(ret);
-	if (ret->state[ISOLATION_LIMITS] == ISOLATION_VERIFIED)
-		reduced(ret, ISOLATION_LIMITS, "nothing bounds processes, or what is written");
+	look_bare_limits(scene, ret);
 }
 
 /* Without namespaces more can be said of these than that they are the host's. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sandbox/base/cleanup.h"
@@ -16,6 +17,7 @@
 struct task {
 	struct cell_survivor who;
 	pid_t parent;
+	unsigned long threads;
 	bool ours;
 };
 
@@ -39,7 +41,8 @@ static bool parse_stat(char *text, struct task *ret)
 		return false;
 	*close = '\0';
 	*ret = (struct task){ .who.pid = (pid_t)strtol(text, NULL, 10),
-			      .parent = (pid_t)strtol(text_word(close + 1, 1), NULL, 10) };
+			      .parent = (pid_t)strtol(text_word(close + 1, 1), NULL, 10),
+			      .threads = strtoul(text_word(close + 1, 17), NULL, 10) };
 	snprintf(ret->who.comm, sizeof(ret->who.comm), "%s", open + 1);
 	return true;
 }
@@ -154,4 +157,19 @@ void survivors_signal(int proc, pid_t top, int signal)
 	for (size_t i = 0; i < tasks.len; i++)
 		if (tasks.at[i].ours)
 			send(proc, &tasks.at[i], signal);
+}
+
+unsigned long survivors_threads(int proc, uid_t uid)
+{
+	cleanup(tasks_done) struct tasks tasks = { 0 };
+	unsigned long n = 0;
+	list(proc, 0, &tasks);
+	for (size_t i = 0; i < tasks.len; i++) {
+		char name[16];
+		struct stat st;
+		snprintf(name, sizeof(name), "%d", tasks.at[i].who.pid);
+		if (fstatat(proc, name, &st, 0) == 0 && st.st_uid == uid)
+			n += tasks.at[i].threads;
+	}
+	return n;
 }

@@ -307,6 +307,10 @@ def deaths():
     ok(status == 0 and place.is_clean(), "the next one removes what it left", err)
     status, out, err = place.landlock("run", ["--timeout", "2s", "--grace", "1s", "--", PYTHON, "-m", "pytest"])
     ok(status == 124 and eventually(place.is_clean), "a time limit leaves nothing", out + err)
+    if os.getuid():
+        script = "import resource as r; print(r.getrlimit(r.RLIMIT_NPROC)[1])"
+        status, out, err = place.landlock("exec", ["-q", "--accept-reduced", "all", "--", PYTHON, "-c", script])
+        ok(status == 0 and 4096 <= int(out) < 30000, "a bound on processes", out + err)
     script = "for i in $(seq 200); do setsid -f sleep %s; done; exit 0" % place.nap
     status, _, err = place.landlock("exec", ["--accept-reduced", "all", "--", "/bin/sh", "-c", script])
     ok(status == 0 and eventually(place.is_clean), "nor do 200 daemons", err)

@@ -64,6 +64,10 @@ static void test_descendants(int proc)
 	};
 	for (size_t i = 0; i < countof(tree); i++)
 		put(proc, tree[i].pid, tree[i].stat);
+	put(proc, "25", "25 (threads) S 1 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 6 19");
+	put(proc, "26", "26 (one) S 1 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 1 19");
+	tap_ok(survivors_threads(proc, getuid()) == 7 && survivors_threads(proc, getuid() + 1) == 0,
+	       "threads of a user");
 	struct cell_event event = { 0 };
 	survivors_list(proc, 20, &event);
 	size_t wanted = 0;
@@ -100,7 +104,7 @@ int main(void)
 		put(proc, pid, "1 (many) S 1");
 	}
 	survivors_list(proc, 0, &event);
-	tap_ok(event.survivors_len == wanted + 6 + CELL_SURVIVORS_MAX,
+	tap_ok(event.survivors_len == wanted + 8 + CELL_SURVIVORS_MAX,
 	       "more than are told, all counted");
 	survivors_list(-1, 0, &event);
 	tap_ok(event.survivors_len == 0, "no /proc, nobody");
