@@ -584,8 +584,9 @@ static int hide_entry(const char *path, struct err *e)
 
 /* Root's id is the host's root for the kernel: without this it could write sysctls that have no
  * namespace, and read what is the kernel's. To a user's one id all that is closed by its modes, but
- * for the names of its keys. */
-static int seal_proc(int proc, bool root, struct err *e)
+ * for the names of its keys. Where a suite may make namespaces of its own these stay: the kernel lets
+ * nobody mount a /proc who sees only parts of the one around. */
+static int seal_proc(const struct cell_spec *spec, int proc, struct err *e)
 {
 	static const struct {
 		const char *name;
@@ -610,7 +611,7 @@ static int seal_proc(int proc, bool root, struct err *e)
 	for (size_t i = 0; i < countof(entries); i++) {
 		char path[64];
 		snprintf(path, sizeof(path), "/proc/%s", entries[i].name);
-		if (!root && !entries[i].open_to_users)
+		if (spec->uid && (!entries[i].open_to_users || spec->allow_nested))
 			continue;
 		if (access(path, F_OK) < 0) /* this kernel has none */
 			continue;
@@ -632,7 +633,7 @@ int mounts_seal(const struct cell_spec *spec, struct mounts *m, struct err *e)
 			    : 0;
 	if (!r)
 		r = mount_at(drop, CELL_DROP_DIR, e);
-	return r < 0 || !barrier("proc-seal") ? r : seal_proc(m->proc, spec->uid == 0, e);
+	return r < 0 || !barrier("proc-seal") ? r : seal_proc(spec, m->proc, e);
 }
 
 int mounts_leave(struct mounts *m, struct err *e)
