@@ -11,10 +11,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "sandbox/base/cleanup.h"
+#include "sandbox/base/clock.h"
 #include "sandbox/base/copy.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/remove.h"
@@ -147,17 +147,10 @@ int bare_give_up(const struct cell_spec *spec, int proc, struct err *e)
 	return filtered ? 0 : 1;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 void bare_end(const struct cell_spec *spec, int proc)
 {
-	int64_t until = now_ms() + END_MS_MAX;
-	for (bool any = true; any && now_ms() < until;) {
+	int64_t until = clock_ms() + END_MS_MAX;
+	for (bool any = true; any && clock_ms() < until;) {
 		/* First all stand still, or those that fork would be ahead for ever. */
 		survivors_signal(proc, getpid(), SIGSTOP);
 		survivors_signal(proc, getpid(), SIGKILL);

@@ -13,10 +13,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "sandbox/base/cleanup.h"
+#include "sandbox/base/clock.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/caps.h"
@@ -254,21 +254,14 @@ static size_t open_step(const struct doctor *d, size_t from)
 	return from;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* A record within the time of a step. 0: the other side is gone; -ETIMEDOUT. */
 static int hear(int sock, struct sync_record *ret, struct err *e)
 {
-	int64_t until = now_ms() + STEP_MS_MAX;
+	int64_t until = clock_ms() + STEP_MS_MAX;
 	struct pollfd come = { .fd = sock, .events = POLLIN };
 	int n;
 	do {
-		int64_t left = until - now_ms();
+		int64_t left = until - clock_ms();
 		n = poll(&come, 1, left > 0 ? (int)left : 0);
 	} while (n < 0 && errno == EINTR);
 	if (n == 0)

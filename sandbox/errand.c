@@ -9,11 +9,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "sandbox/base/buf.h"
 #include "sandbox/base/cleanup.h"
+#include "sandbox/base/clock.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/base/text.h"
@@ -37,13 +37,6 @@ struct record {
 };
 
 /* ---- outside ---- */
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 struct run {
 	int sock;
@@ -77,7 +70,7 @@ static int stop(struct run *run, struct err *e)
 	if (run->killed)
 		return 0;
 	run->killed = true;
-	run->until_ms = now_ms() + KILL_MS;
+	run->until_ms = clock_ms() + KILL_MS;
 	return fd_send(run->sock, &record, sizeof(record), NULL, 0) ? err_sys(e, "ask the warden")
 								    : 0;
 }
@@ -123,7 +116,7 @@ static int step(struct run *run, struct err *e)
 		{ .fd = run->result.too_long ? -1 : run->output, .events = POLLIN },
 		{ .fd = run->sock, .events = POLLIN },
 	};
-	int64_t left = run->until_ms - now_ms();
+	int64_t left = run->until_ms - clock_ms();
 	if (left <= 0 && run->killed)
 		return err_set(e, ETIMEDOUT, "the warden did not end it");
 	if (left <= 0) { /* though it may still print, a little at a time */
@@ -144,7 +137,7 @@ int errand_run(int sock, size_t number, const struct errand_limits *within, stru
 			   .output = -1,
 			   .within = within,
 			   .out = out,
-			   .until_ms = now_ms() + within->timeout_ms };
+			   .until_ms = clock_ms() + within->timeout_ms };
 	int r = start(&run, number, e);
 	while (!r && !run.ended)
 		r = step(&run, e);

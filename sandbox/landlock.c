@@ -1,7 +1,6 @@
 #include "sandbox/landlock.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "sandbox/base/cleanup.h"
+#include "sandbox/base/dir.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/text.h"
 #include "sandbox/cell_spec.h"
@@ -151,23 +151,16 @@ static enum relation relate_all(const struct rules *r, const char *path, bool wh
 	return spec->home ? nearer(found, relate(path, spec->home)) : found;
 }
 
-static void closedir_at(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 static int allow_reading(const struct rules *r, const char *path, bool whole, struct err *e);
 
 /* Each name in it for itself: rules add up, and take nothing away. Its list is not to be had then. */
 static int allow_parts(const struct rules *r, const char *path, bool whole, struct err *e)
 {
-	cleanup(closedir_at) DIR *dir = opendir(path);
+	cleanup_dir DIR *dir = dir_open(AT_FDCWD, path);
 	const struct dirent *entry;
-	while (dir && (entry = readdir(dir))) {
+	while (dir && (entry = dir_next(dir))) {
 		char name[PATH_MAX];
-		if (text_eq(entry->d_name, ".") || text_eq(entry->d_name, "..") ||
-		    entry->d_type == DT_LNK ||
+		if (entry->d_type == DT_LNK ||
 		    snprintf(name, sizeof(name), "%s/%s", text_eq(path, "/") ? "" : path,
 			     entry->d_name) >= PATH_MAX)
 			continue;

@@ -1,6 +1,5 @@
 #include "sandbox/survivors.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "sandbox/base/cleanup.h"
+#include "sandbox/base/dir.h"
 #include "sandbox/base/text.h"
 #include "sandbox/cell.h"
 
@@ -102,14 +102,9 @@ static void mark(struct tasks *tasks, pid_t top)
 /* Without memory there are fewer. A zombie's children have been given to somebody else. */
 static void list(int proc, pid_t top, struct tasks *ret)
 {
-	int fd = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir) {
-		fd_close_at(&fd);
-		return;
-	}
+	cleanup_dir DIR *dir = dir_open(proc, ".");
 	const struct dirent *entry;
-	while ((entry = readdir(dir))) {
+	while (dir && (entry = dir_next(dir))) {
 		struct task task;
 		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
 		    strcmp(entry->d_name, "1") == 0 || !look_at(proc, entry->d_name, &task))
@@ -118,7 +113,6 @@ static void list(int proc, pid_t top, struct tasks *ret)
 		if (!add(ret, &task))
 			break;
 	}
-	closedir(dir);
 	if (top && ret->len) {
 		qsort(ret->at, ret->len, sizeof(*ret->at), by_pid);
 		mark(ret, top);

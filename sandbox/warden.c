@@ -14,12 +14,12 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "sandbox/bare.h"
 #include "sandbox/base/barrier.h"
 #include "sandbox/base/cleanup.h"
+#include "sandbox/base/clock.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fault.h"
 #include "sandbox/base/fd.h"
@@ -76,13 +76,6 @@ static _Noreturn void leave(const struct warden *w, int code)
 	if (is_bare(w))
 		bare_end(w->spec, w->mounts.proc);
 	_exit(code);
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* ---- standing alone ---- */
@@ -333,7 +326,7 @@ static void stop_command(struct warden *w, int signal)
 {
 	signal_command(w, signal);
 	if (signal != SIGKILL && w->kill_at_ms < 0)
-		w->kill_at_ms = now_ms() + w->spec->grace_ms;
+		w->kill_at_ms = clock_ms() + w->spec->grace_ms;
 }
 
 static void go(struct warden *w)
@@ -342,7 +335,7 @@ static void go(struct warden *w)
 		return;
 	w->phase = PHASE_RUNNING;
 	if (w->spec->timeout_ms)
-		w->stop_at_ms = now_ms() + w->spec->timeout_ms;
+		w->stop_at_ms = clock_ms() + w->spec->timeout_ms;
 }
 
 /* ---- its end ---- */
@@ -356,7 +349,7 @@ static void settle(struct warden *w)
 		survivors_list(w->mounts.proc, is_bare(w) ? getpid() : 0, &w->event);
 	else
 		w->event.survivors_len = 0;
-	if (w->event.survivors_len && now_ms() < w->settled_at_ms)
+	if (w->event.survivors_len && clock_ms() < w->settled_at_ms)
 		return;
 	w->phase = PHASE_EXITED;
 	w->event.kind = CELL_EXITED;
@@ -372,7 +365,7 @@ static void kill_survivors(struct warden *w)
 	else
 		kill(-1, SIGKILL); /* all but us */
 	w->phase = PHASE_SETTLING;
-	w->settled_at_ms = now_ms() + KILL_MS;
+	w->settled_at_ms = clock_ms() + KILL_MS;
 	settle(w);
 }
 
@@ -403,7 +396,7 @@ static void reap(struct warden *w)
 		}
 		w->event.wait_status = status;
 		w->phase = PHASE_SETTLING;
-		w->settled_at_ms = now_ms() + SETTLE_MS;
+		w->settled_at_ms = clock_ms() + SETTLE_MS;
 		w->stop_at_ms = w->kill_at_ms = -1;
 	}
 	settle(w);
@@ -455,7 +448,7 @@ static void obey(struct warden *w)
 
 static void keep_time(struct warden *w)
 {
-	int64_t now = now_ms();
+	int64_t now = clock_ms();
 	if (w->stop_at_ms >= 0 && now >= w->stop_at_ms) {
 		w->stop_at_ms = -1;
 		w->event.timed_out = true;
@@ -478,7 +471,7 @@ static int wait_ms(const struct warden *w)
 			next = at[i];
 	if (next < 0)
 		return -1;
-	int64_t left = next - now_ms();
+	int64_t left = next - clock_ms();
 	return left > 0 ? (int)left : 0;
 }
 

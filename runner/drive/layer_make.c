@@ -11,13 +11,13 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runner/drive/layer_key.h"
 #include "runner/printable.h"
 #include "sandbox/base/buf.h"
 #include "sandbox/base/cleanup.h"
+#include "sandbox/base/clock.h"
 #include "sandbox/base/copy.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fault.h"
@@ -46,13 +46,6 @@ struct make {
 	int64_t began_ms;
 	struct saved *saved; /* shared with the one who saves */
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static int no_memory(struct err *e)
 {
@@ -377,7 +370,7 @@ static void say_done(const struct make *m)
 		return;
 	const struct copy_result *result = &m->saved->result;
 	fprintf(m->job->say, "prepared in %.1f s: %ju file%s, %.1f MB\n",
-		(double)(now_ms() - m->began_ms) / 1000, (uintmax_t)result->files,
+		(double)(clock_ms() - m->began_ms) / 1000, (uintmax_t)result->files,
 		result->files == 1 ? "" : "s", (double)result->bytes / 1e6);
 }
 
@@ -403,7 +396,7 @@ static int make(struct make *m, struct err *e)
 
 int layer_make(const struct layer_job *job, struct err *e)
 {
-	struct make m = { .job = job, .cell = CELL_NULL, .output = -1, .began_ms = now_ms() };
+	struct make m = { .job = job, .cell = CELL_NULL, .output = -1, .began_ms = clock_ms() };
 	m.saved = mmap(NULL, sizeof(*m.saved), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		       -1, 0);
 	if (m.saved == MAP_FAILED)
