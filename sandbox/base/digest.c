@@ -11,7 +11,7 @@
 #include "sandbox/base/err.h"
 
 #define CHUNK_LEN (64 * 1024) /* fits the second-level cache, beside what it is copied from */
-#define PAGE_LEN  4096 /* where a page begins, the kernel copies to three times as fast */
+#define PAGE_LEN  4096        /* where a page begins, the kernel copies to three times as fast */
 
 static struct digest from_xxh(XXH128_hash_t h)
 {
