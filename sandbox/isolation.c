@@ -326,7 +326,7 @@ static void look_bare_dev(struct isolation *ret)
 	look_dev(ret);
 	if (ret->state[ISOLATION_DEV] == ISOLATION_VERIFIED)
 		reduced(ret, ISOLATION_DEV,
-			"the host's nodes; null, zero, full, random and terminals open");
+			"the host's nodes; null, zero, full, random and your other terminals are open");
 }
 
 static void look_bare_limits(const struct isolation_scene *s, struct isolation *ret)

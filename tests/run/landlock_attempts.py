@@ -135,6 +135,7 @@ OPEN = {
     "root: the times of a file": lambda: os.utime(FILE),
     "proc: all processes are listed": lambda: os.stat("/proc/%d" % PID),
     "net: a unix socket of the host": lambda: socket.socket(socket.AF_UNIX).connect(HOST["unix"]),
+    "dev: what is typed at another terminal": lambda: os.close(os.open(HOST["terminal"], os.O_RDWR | os.O_NOCTTY)),
     "ipc: shared memory of the host": lambda: call(LIBC.shmget(HOST["shm"], 0, 0)),
 }
 ATTEMPTS.update(OPEN)
