@@ -104,7 +104,7 @@ const struct setting settings[] = {
 	{ "json", NULL, NULL, "the report as JSON", A(BOOL, json) },
 	{ "report", NULL, "FILE", "where the report goes; -: stdout (default: stderr)",
 	  A(TEXT, report), .of = CONFIG_EXEC },
-	{ "quiet", NULL, NULL, "run: the verdict alone, no progress; exec: no report",
+	{ "quiet", NULL, NULL, "the verdict alone, no progress; exec: no report unless --report",
 	  A(BOOL, quiet), .letter = 'q' },
 	{ "verbose", NULL, NULL, "lists in full, and more about each entry", A(BOOL, verbose),
 	  .letter = 'v' },
@@ -210,7 +210,7 @@ static int set_path(struct config *c, const struct setting *s, const char *text,
 	return path ? set_text(c, s, path, base, e) : no_memory(e);
 }
 
-/* DESIGN.md writes --project=copy; a folder of that name is ./copy. */
+/* The word copy is short for --project-mode copy; a folder of that name is ./copy. */
 static int set_project(struct config *c, const struct setting *s, const char *text,
 		       const char *base, struct err *e)
 {
