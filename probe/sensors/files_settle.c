@@ -74,11 +74,13 @@ static int mark_base(struct files *f, struct file_entry *entry, struct err *e)
 			 &(struct below){ f, entry, true }, e);
 }
 
-static int base_value(struct files *f, const struct file_entry *top, char **ret, struct err *e)
+static int base_value(struct files *f, const struct file_entry *top, char **ret,
+		      struct timespec *ret_mtime, struct err *e)
 {
 	cleanup(file_state_done) struct file_state state = FILE_STATE_NULL;
 	int r = file_state_open(top->place->base, base_path(f, top), false, &state, e);
 	state.links = 1; /* copying up breaks them, and is no deed of a test */
+	*ret_mtime = state.st.st_mtim;
 	return r || state.fd < 0 ? r : file_state_value(&state, &f->usual, ret, e);
 }
 
@@ -161,13 +163,15 @@ static int spread(struct files *f, struct file_entry *entry, const struct file_s
 }
 
 /* What was done that left no other value. Under an overlay, copying up is no deed, and folders are
- * touched by it whenever something below them is copied. */
+ * touched by it whenever something below them is copied; it keeps the time of the last write. */
 static bool is_touch(const struct file_entry *entry, const struct file_state *state,
-		     const char *value, const char *base)
+		     const char *value, const char *base, const struct timespec *base_mtime)
 {
+	const struct timespec *mtime = &state->st.st_mtim;
 	if (!entry->told || !vantage_is_overlay(files_place_of(entry)->place))
 		return entry->told;
-	return !is_folder(state) && (!value || entry->present || !text_eq(value, base));
+	return !is_folder(state) && (!value || entry->present || !text_eq(value, base) ||
+				     files_ns(*mtime) != files_ns(*base_mtime));
 }
 
 static int offer(struct files *f, struct file_entry *entry, const struct file_state *state,
@@ -176,6 +180,7 @@ static int offer(struct files *f, struct file_entry *entry, const struct file_st
 	const struct file_entry *top = files_place_of(entry);
 	cleanup_free char *value = NULL;
 	cleanup_free char *base = NULL;
+	struct timespec base_mtime = { 0 };
 	bool shows = state->fd < 0 && !is_hidden(entry);
 	bool learn_base = !entry->base_known && f->learned;
 	int r = files_name(f, entry);
@@ -184,17 +189,18 @@ static int offer(struct files *f, struct file_entry *entry, const struct file_st
 	if (state->fd >= 0 && !state->whiteout)
 		r = file_state_value(state, &f->usual, &value, e);
 	if (!r && vantage_is_overlay(top->place) && (shows || learn_base))
-		r = base_value(f, top, &base, e);
+		r = base_value(f, top, &base, &base_mtime, e);
 	if (!r && learn_base)
 		r = offer_base(f, entry, base);
 	if (r)
 		return r;
-	return sink_offer(f->sink, &(struct offer){
-					   .id = f->id.at,
-					   .zone = zone_of(f->v, f->id.at),
-					   .value = shows ? base : value,
-					   .touched = is_touch(entry, state, value, base),
-				   });
+	return sink_offer(f->sink,
+			  &(struct offer){
+				  .id = f->id.at,
+				  .zone = zone_of(f->v, f->id.at),
+				  .value = shows ? base : value,
+				  .touched = is_touch(entry, state, value, base, &base_mtime),
+			  });
 }
 
 static void remember(struct files *f, struct file_entry *entry, const struct file_state *state)

@@ -134,6 +134,12 @@ static void come_and_go_in_project(void)
 	drop("home/project/brief");
 }
 
+static void undo_in_base(void)
+{
+	put("home/project/file", "other");
+	put("home/project/file", "file");
+}
+
 static void test_touches(void)
 {
 	struct minicell cell;
@@ -145,6 +151,8 @@ static void test_touches(void)
 	       "created /tmp/brief|created /tmp/briefdir|created /tmp/briefdir/f",
 	       "what came and went is touched");
 	expect(f, deed_copy_up_only, DELTA_TOUCH, "", "copying up is no touch");
+	expect(f, undo_in_base, DELTA_TOUCH, "touched /home/project/file",
+	       "what was written and undone in a lower file is");
 	expect(f, come_and_go_in_project, DELTA_TOUCH, "created /home/project/brief",
 	       "what came and went in the project is touched");
 	expect(f, deed_read, DELTA_TOUCH, "", "reading is no touch");
