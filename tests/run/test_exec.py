@@ -693,9 +693,10 @@ def test_keep_killed():
     if helper:
         os.kill(helper, signal.SIGSTOP)
     process.kill()
-    process.communicate()
+    process.wait(NO_LONGER_THAN)
     if helper:
         os.kill(helper, signal.SIGCONT)
+    process.communicate()
     gone = wait_for(lambda: not os.path.exists("/proc/%d" % helper))
     left = {name: kind for name, kind in listing(place.project).items() if name.startswith("out")}
     whole = all(kind.endswith(" 134217728") for name, kind in left.items() if name != "out")
