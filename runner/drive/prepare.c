@@ -380,6 +380,17 @@ static int find_scratch(struct prepared *p, const struct config *c, struct err *
 	return p->spec.scratch_dir ? 0 : no_memory(e);
 }
 
+/* What is asked of the files needs somebody who looks at them. */
+static int check_without(const struct config *c, struct err *e)
+{
+	const char *asked = c->contain ? "contain" : "restore";
+	if ((!c->contain && !c->restore) || !strv_has(&c->without, "files"))
+		return 0;
+	err_set(e, EINVAL, "--%s is about files, which --without leaves out", asked);
+	err_hint(e, "leave one of them out; --no-%s takes back what fumehood.json says", asked);
+	return err_status(e, STATUS_USAGE);
+}
+
 static int refuse_with_landlock(const char *option, struct err *e)
 {
 	err_set(e, EINVAL, "--isolation landlock: %s needs namespaces", option);
@@ -526,6 +537,7 @@ int prepare(const struct config *c, const struct adapter *adapter, const char *c
 	adapter = adapter ? adapter : &nobody;
 	cleanup(prepared_done) struct prepared p = PREPARED_NULL;
 	int r = check_caller(e);
+	r = r ? r : check_without(c, e);
 	r = r ? r : keeps_open((const char *const *)c->keep.at, &p.keeps, e);
 	r = r ? r : make_spec(&p, c, adapter, e);
 	r = r ? r : find_visible(&p, c, caller, e);

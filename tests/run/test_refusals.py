@@ -140,6 +140,18 @@ ROWS = [
     ),
     (["run", "--restore=1", "--", "true"], USAGE, "--restore takes no value"),
     (["run", "--contain=1", "--", "true"], USAGE, "--contain takes no value"),
+    (
+        ["run", "--contain", "--without", "env,files", "--", "true"],
+        USAGE,
+        "--contain is about files, which --without leaves out\n"
+        "hint: leave one of them out; --no-contain takes back what fumehood.json says",
+    ),
+    (
+        (["run", "--without", "files", "--", "true"], {"restore": True}),
+        USAGE,
+        "--restore is about files, which --without leaves out\n"
+        "hint: leave one of them out; --no-restore takes back what fumehood.json says",
+    ),
     # fumehood.json
     (
         configured({"netwrok": "none"}),
