@@ -21,6 +21,7 @@
 #include "sandbox/filter.h"
 #include "sandbox/forward.h"
 #include "sandbox/isolation.h"
+#include "sandbox/landlock.h"
 #include "sandbox/limits.h"
 #include "sandbox/mounts.h"
 #include "sandbox/net.h"
@@ -126,6 +127,9 @@ static int observe(const struct command_setup *setup, int sock, struct isolation
 		isolation_observe_bare(scene, ret);
 	else
 		isolation_observe_tree(scene, ret);
+	/* Under Landlock nobody mounts, not even in a namespace of his own. */
+	if (!is_bare(setup) && !setup->spec->allow_nested && barrier("landlock"))
+		landlock_hold_writes(setup->layout, record.made);
 	if (chdir(setup->spec->cwd) < 0) {
 		err_sys(e, "enter the working directory %s", setup->spec->cwd);
 		return err_status(e, STATUS_USAGE);

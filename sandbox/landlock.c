@@ -23,6 +23,7 @@
 #include "sandbox/base/err.h"
 #include "sandbox/base/text.h"
 #include "sandbox/cell_spec.h"
+#include "sandbox/layout.h"
 
 /* Debian 12 has headers of Linux 6.1, which is Landlock 2. The struct is that of Landlock 6; an older
  * kernel takes it while what it does not know is 0. */
@@ -257,6 +258,43 @@ int landlock_restrict(const struct cell_spec *spec, struct err *e)
 	if (!r && syscall(SYS_landlock_restrict_self, rules.ruleset, 0) < 0)
 		r = err_sys(e, "apply Landlock rules");
 	return r;
+}
+
+/* ---- a cell with namespaces ---- */
+
+static void allow_at(int ruleset, int fd, uint64_t access)
+{
+	struct landlock_path_beneath_attr rule = { .allowed_access = access, .parent_fd = fd };
+	syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+}
+
+static void allow_below(int ruleset, const char *path, uint64_t access)
+{
+	cleanup_close int fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd >= 0)
+		allow_at(ruleset, fd, access);
+}
+
+void landlock_hold_writes(const struct layout *layout, uint64_t made)
+{
+	/* To move between folders is refused by every set of rules that does not allow it. */
+	const uint64_t both = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REFER;
+	const struct ruleset_attr attr = { .handled_access_fs = both };
+	if (landlock_abi() < 2)
+		return;
+	cleanup_close int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
+	if (ruleset < 0)
+		return;
+	for (size_t i = 0; i < layout->len; i++)
+		if (made >> i & 1)
+			allow_below(ruleset, layout->places[i].path, both);
+	/* The queues' own: mq_open() goes by a mount of the kernel's, which lies below no /dev. */
+	static const char *const others[] = { "/dev", "/dev/mqueue", "/proc" };
+	for (size_t i = 0; i < countof(others); i++)
+		allow_below(ruleset, others[i], LANDLOCK_ACCESS_FS_WRITE_FILE);
+	for (int fd = 0; fd < 3; fd++) /* what the caller gave, by /dev/stdout too */
+		allow_at(ruleset, fd, LANDLOCK_ACCESS_FS_WRITE_FILE);
+	syscall(SYS_landlock_restrict_self, ruleset, 0);
 }
 
 /* ---- what Landlock does not know ---- */

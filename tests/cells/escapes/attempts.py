@@ -40,6 +40,7 @@ from host import (
     nothing,
     other_terminal,
     posix_messages,
+    pipe,
     process_beside_the_caller,
     process_to_kill,
     process_to_read,
@@ -54,6 +55,7 @@ from host import (
     terminal_that_answers,
     told,
     traffic,
+    unless_landlock,
     unless_sysctl,
 )
 
@@ -121,12 +123,19 @@ class Row:
 OF_HOST = "user+quotas", "caps"  # what only the host's own root may; quotas are of a namespace
 PROCESSES = "pid+proc+quotas"  # without the namespace there is no /proc to mount, no limit to set
 PRIVATE_FD = "descriptors", "cloexec"
-WARDEN = "dumpable", "caps"
+WARDEN = "dumpable", "caps", "landlock"
+MEMORY = () if ROOT else ("landlock",)  # which the host's root may read, traced or not
 
 ROWS = [
     # files
     Row("read a key below home", secret(HOME + "/.ssh/id"), "read(E['FILE'])", "ENOENT", ("home",)),
-    Row("write a file", target(HOST + "/file"), "write(E['FILE'])", "EROFS", ("read-only",)),
+    Row(
+        "write a file",
+        target(HOST + "/file"),
+        "write(E['FILE'])",
+        "EROFS",
+        ("read-only", "landlock"),
+    ),
     Row("remove a file", target(HOST + "/file"), "os.unlink(E['FILE'])", "EROFS", ("read-only",)),
     Row(
         "write through a link in the project",
@@ -136,35 +145,35 @@ ROWS = [
         write("way-out")
         """,
         "EROFS",
-        ("read-only",),
+        ("read-only", "landlock"),
     ),
     Row(
         "write through /proc/self/root",
         target(HOST + "/file"),
         "write('/proc/self/root' + E['FILE'])",
         "EROFS",
-        ("read-only",),
+        ("read-only", "landlock"),
     ),
     Row(
         "open a descriptor for writing, by its magic link",
         target(HOST + "/file"),
         "write('/proc/self/fd/%d' % os.open(E['FILE'], os.O_RDONLY))",
         "EROFS",
-        ("read-only",),
+        ("read-only", "landlock"),
     ),
     Row(
         "write in the project",
         target(PROJECT + "/file"),
         "write(E['FILE'])",
         None,
-        ("overlay", "read-only"),
+        ("overlay", "read-only", "landlock"),
     ),
     Row(
         "write in a folder of the system",
         target(SYSTEM + "/file"),
         "write(E['FILE'])",
         None,
-        ("overlay", "read-only"),
+        ("overlay", "read-only", "landlock"),
         only="root",
     ),
     Row(
@@ -179,7 +188,7 @@ ROWS = [
         target(HOST + "/git/HEAD", "--git-dir", HOST + "/git"),
         "write(E['FILE'])",
         "EROFS",
-        ("read-only",),
+        ("read-only", "landlock"),
     ),
     Row(
         "read a secret below what is shown",
@@ -202,11 +211,19 @@ ROWS = [
         only="root",
     ),
     Row(
+        "write to a pipe that a process reads",
+        pipe,
+        "write(E['FILE'])",
+        "EACCES",
+        ("landlock",),
+        moot=unless_landlock,
+    ),
+    Row(
         "the old root below the new one",
         target(HOST + "/file"),
         "write('/..' + E['FILE'])",
         "EROFS",
-        ("old-root",),
+        ("old-root", "landlock"),
     ),
     Row(
         "see what the host mounts later",
@@ -242,7 +259,7 @@ ROWS = [
         """
         % HOST,
         "EPERM",
-        ("filter", "caps"),
+        ("filter", "caps", "landlock"),
     ),
     Row(
         "unmount what covers the home",
@@ -253,7 +270,7 @@ ROWS = [
         """
         % HOME,
         "EPERM",
-        ("filter", "caps"),
+        ("filter", "caps", "landlock"),
     ),
     Row(
         "clone the tree without what covers it",
@@ -278,7 +295,7 @@ ROWS = [
         nothing,
         "call('pivot_root', b'.', b'.')",
         "EPERM",
-        ("filter", "caps"),
+        ("filter", "caps", "landlock"),
     ),
     Row("chroot", nothing, "call('chroot', b'/tmp')", "EPERM", ("caps",)),
     Row(
@@ -437,14 +454,14 @@ ROWS = [
         process_to_read,
         "read('/proc/%s/environ' % E['PID'])",
         "ENOENT",
-        ("proc", *OF_HOST),
+        ("proc", *OF_HOST, *MEMORY),
     ),
     Row(
         "read the home through another's root",
         lambda: both(process_to_read(), secret(HOME + "/.ssh/id")()),
         "read('/proc/%s/root' % E['PID'] + E['FILE'])",
         "ENOENT",
-        ("proc", *OF_HOST),
+        ("proc", *OF_HOST, "landlock"),
     ),
     Row(
         "trace a process",
@@ -454,7 +471,7 @@ ROWS = [
         call('ptrace', 8, int(E['PID']), 0, 0)
         """,
         "ESRCH",
-        (PROCESSES, *OF_HOST),
+        (PROCESSES, *OF_HOST, "landlock"),
     ),
     Row(
         "read the runner's environment",
@@ -465,7 +482,7 @@ ROWS = [
         read("/proc/%s/environ" % runner)
         """,
         "ENOENT",
-        (PROCESSES, *OF_HOST),
+        (PROCESSES, *OF_HOST, *MEMORY),
     ),
     # the warden
     Row(
@@ -749,7 +766,7 @@ ROWS = [
         write(E["FILE"], was)
         """,
         "EROFS",
-        ("read-only",),
+        ("read-only", "landlock"),
         only="root",
         moot=missing(KNOB),
     ),
@@ -758,7 +775,7 @@ ROWS = [
         group_of_processes,
         "write(E['FILE'], '0')",
         "EROFS",
-        ("read-only",),
+        ("read-only", "landlock"),
         only="root",
         moot=missing(CGROUP),
     ),

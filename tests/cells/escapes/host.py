@@ -212,6 +212,17 @@ def device():
 
 
 @contextmanager
+def pipe():
+    path = HOST + "/pipe"
+    os.mkfifo(path)
+    os.chmod(path, 0o666)
+    reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    yield Scene({"FILE": path}, lambda ran: os.read(reading, 100) == b"reached")
+    os.close(reading)
+    os.unlink(path)
+
+
+@contextmanager
 def setuid_program():
     path = HOST + "/id"
     shutil.copy("/usr/bin/id", path)
@@ -456,6 +467,11 @@ def unless_sysctl(name, low, high):
         return None if low <= value <= high else "%s is %d here" % (name.replace("/", "."), value)
 
     return why
+
+
+def unless_landlock():
+    abi = libc.syscall(444, None, 0, 1)  # landlock_create_ruleset, which version
+    return None if abi >= 2 else "this kernel has no Landlock 2"
 
 
 def no_call(name, *args):
