@@ -1,20 +1,11 @@
 #include "runner/progress.h"
 
-#include <time.h>
-
 #include "probe/event.h"
 #include "runner/printable.h"
 #include "sandbox/base/buf.h"
 #include "sandbox/base/cleanup.h"
 
 #define BAR_COLUMNS 20
-
-int64_t progress_clock_ms(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 void progress_begin(struct progress *p, FILE *out, const struct terminal *terminal,
 		    int64_t (*now_ms)(void))

@@ -40,5 +40,3 @@ int progress_due_ms(const struct progress *p);
 /* Clears the bar, so that something else can be written; it comes back with the next line. */
 void progress_hide(struct progress *p);
 void progress_done(struct progress *p);
-
-int64_t progress_clock_ms(void);

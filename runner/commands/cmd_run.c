@@ -19,6 +19,7 @@
 #include "runner/report/report.h"
 #include "runner/terminal.h"
 #include "sandbox/base/cleanup.h"
+#include "sandbox/base/clock.h"
 #include "sandbox/base/err.h"
 #include "sandbox/env.h"
 
@@ -66,7 +67,7 @@ static int run_order(struct run *run, struct err *e)
 	struct terminal terminal = terminal_of(STDERR_FILENO, c->color, getenv);
 	terminal.live &= !c->echo; /* a bar and the suite's output would spoil each other */
 	struct progress progress;
-	progress_begin(&progress, c->quiet ? NULL : stderr, &terminal, progress_clock_ms);
+	progress_begin(&progress, c->quiet ? NULL : stderr, &terminal, clock_ms);
 	const struct order_setup setup = {
 		.spec = &run->prepared.spec,
 		.adapter = run->adapter,

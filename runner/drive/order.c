@@ -18,6 +18,7 @@
 #include "runner/progress.h"
 #include "sandbox/base/buf.h"
 #include "sandbox/base/cleanup.h"
+#include "sandbox/base/clock.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fault.h"
 #include "sandbox/base/fd.h"
@@ -174,7 +175,7 @@ static int cut_short(struct run *run, struct err *e)
 	cJSON_AddNumberToObject(line, "exit",
 				WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 	cJSON_AddNumberToObject(line, "seconds",
-				(double)(progress_clock_ms() - run->began_ms) / 1000);
+				(double)(clock_ms() - run->began_ms) / 1000);
 	cJSON_AddNullToObject(line, "tracker");
 	cJSON_AddNullToObject(line, "tracker_why");
 	cJSON_AddNumberToObject(line, "refused", 0);
@@ -251,7 +252,7 @@ static int drive(struct run *run, struct err *e)
 	int64_t calm_until = 0;
 	int r = 0;
 	while (!r && !run->over) {
-		int64_t calm = run->ready && !run->exited ? calm_until - progress_clock_ms() : 0;
+		int64_t calm = run->ready && !run->exited ? calm_until - clock_ms() : 0;
 		enum { CONTROL, SIGNALS, LOOKER, OUTPUT, N };
 		struct pollfd polls[N] = {
 			[CONTROL] = { run->exited ? -1 : run->cell.control, POLLIN, 0 },
@@ -271,7 +272,7 @@ static int drive(struct run *run, struct err *e)
 		if (polls[SIGNALS].revents)
 			r = take_signal(run, e);
 		if (!r && (polls[LOOKER].revents || polls[OUTPUT].revents)) {
-			calm_until = progress_clock_ms() + CALM_MS;
+			calm_until = clock_ms() + CALM_MS;
 			bool was_ready = run->ready;
 			r = take_lines(run, e);
 			if (!r)
@@ -350,7 +351,7 @@ int order_run(const struct order *order, const struct order_setup *setup, struct
 			   .signals = SIGNALS_NULL,
 			   .output = -1,
 			   .log = -1,
-			   .began_ms = progress_clock_ms() };
+			   .began_ms = clock_ms() };
 	int r = signals_open(heard, countof(heard), &run.signals, e);
 	if (!r)
 		r = ledger_open_log(ledger, order->name, &run.log, e);
