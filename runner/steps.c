@@ -18,12 +18,9 @@ static bool is_plain(const char *word)
 static int add_word(struct buf *b, const char *word)
 {
 	int r = b->len ? buf_puts(b, " ") : 0;
-	if (r || is_plain(word))
-		return r ? r : buf_puts(b, word);
-	r = buf_puts(b, "'");
-	for (; *word && !r; word++)
-		r = *word == '\'' ? buf_puts(b, "'\\''") : buf_add(b, word, 1);
-	return r ? r : buf_puts(b, "'");
+	if (r)
+		return r;
+	return is_plain(word) ? buf_puts(b, word) : buf_quote(b, word);
 }
 
 int steps_command(const struct json_source *src, const cJSON *run, char **ret, struct err *e)

@@ -54,14 +54,6 @@ static int no_memory(struct err *e)
 
 /* ---- the commands ---- */
 
-static int add_quoted(struct buf *b, const char *text)
-{
-	int r = buf_puts(b, "'");
-	for (; *text && !r; text++)
-		r = *text == '\'' ? buf_puts(b, "'\\''") : buf_add(b, text, 1);
-	return r ? r : buf_puts(b, "'");
-}
-
 /* One cell, and so one layer, for all of them: each in a shell of its own, told before it begins, up
  * to the first that fails. */
 static int write_script(const struct strv *run, struct buf *ret)
@@ -69,9 +61,9 @@ static int write_script(const struct strv *run, struct buf *ret)
 	int r = buf_puts(ret, "set -e\n");
 	for (size_t i = 0; i < run->len && !r; i++) {
 		r = buf_puts(ret, "printf '+ %s\\n' ");
-		r = r ? r : add_quoted(ret, run->at[i]);
+		r = r ? r : buf_quote(ret, run->at[i]);
 		r = r ? r : buf_puts(ret, "\nsh -ec ");
-		r = r ? r : add_quoted(ret, run->at[i]);
+		r = r ? r : buf_quote(ret, run->at[i]);
 		r = r ? r : buf_puts(ret, "\n");
 	}
 	return r;

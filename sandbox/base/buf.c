@@ -61,6 +61,14 @@ int buf_printf(struct buf *b, const char *fmt, ...)
 	return 0;
 }
 
+int buf_quote(struct buf *b, const char *text)
+{
+	int r = buf_puts(b, "'");
+	for (; *text && !r; text++)
+		r = *text == '\'' ? buf_puts(b, "'\\''") : buf_add(b, text, 1);
+	return r ? r : buf_puts(b, "'");
+}
+
 void buf_clear(struct buf *b)
 {
 	b->len = 0;
