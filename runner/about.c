@@ -19,14 +19,6 @@
 
 #define ABOUT_VERSION 1
 
-static bool add(cJSON *object, const char *key, cJSON *item)
-{
-	if (item && cJSON_AddItemToObject(object, key, item))
-		return true;
-	cJSON_Delete(item);
-	return false;
-}
-
 /* What two runs must share to be compared. Values of variables go in as one digest. */
 static cJSON *environment(const struct prepared *p)
 {
@@ -84,14 +76,14 @@ static cJSON *tree_of(const struct about *a)
 	if (!tree || !cJSON_AddNumberToObject(tree, "version", ABOUT_VERSION) ||
 	    !cJSON_AddStringToObject(tree, "fumehood", FUMEHOOD_VERSION) ||
 	    !cJSON_AddStringToObject(tree, "started", a->started) ||
-	    !add(tree, "command", json_texts(spec->argv)) ||
+	    !json_add(tree, "command", json_texts(spec->argv)) ||
 	    json_add_name(tree, "project", spec->project) || json_add_name(tree, "cwd", spec->cwd) ||
 	    !cJSON_AddStringToObject(tree, "adapter", a->adapter->name) ||
-	    !add(tree, "plan", json_texts(plan)) ||
-	    !add(tree, "config", config_json(a->config, CONFIG_RUN)) ||
-	    !add(tree, "notes", json_texts((const char *const *)a->prepared->notes.at)) ||
-	    !add(tree, "environment", environment(a->prepared)) || !add_layer(tree, a->layer) ||
-	    (a->isolation && !about_isolation(tree, a->isolation)))
+	    !json_add(tree, "plan", json_texts(plan)) ||
+	    !json_add(tree, "config", config_json(a->config, CONFIG_RUN)) ||
+	    !json_add(tree, "notes", json_texts((const char *const *)a->prepared->notes.at)) ||
+	    !json_add(tree, "environment", environment(a->prepared)) ||
+	    !add_layer(tree, a->layer) || (a->isolation && !about_isolation(tree, a->isolation)))
 		return NULL;
 	return take_ptr(&tree);
 }

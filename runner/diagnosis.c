@@ -19,14 +19,6 @@
 
 /* ---- the tree ---- */
 
-static bool add(cJSON *object, const char *key, cJSON *item)
-{
-	if (item && cJSON_AddItemToObject(object, key, item))
-		return true;
-	cJSON_Delete(item);
-	return false;
-}
-
 static bool add_to(cJSON *array, cJSON **item)
 {
 	if (!*item || !cJSON_AddItemToArray(array, *item))
@@ -189,12 +181,14 @@ static bool add_sight(cJSON *tree, const struct diagnosis *d)
 {
 	const struct prepared *p = d->prepared;
 	cJSON *sight = cJSON_AddObjectToObject(tree, "sight");
-	return sight && add(sight, "command", json_texts(p->spec.argv)) &&
+	return sight && json_add(sight, "command", json_texts(p->spec.argv)) &&
 	       !json_add_name(sight, "home", p->spec.home) &&
-	       add(sight, "visible", visible_rows(&p->visible)) &&
-	       add(sight, "hidden", json_texts((const char *const *)p->visible.hidden.at)) &&
-	       add(sight, "path_dropped", json_texts((const char *const *)p->visible.dropped.at)) &&
-	       add(sight, "env", variables(d)) && add(sight, "env_dropped", variables_dropped(d));
+	       json_add(sight, "visible", visible_rows(&p->visible)) &&
+	       json_add(sight, "hidden", json_texts((const char *const *)p->visible.hidden.at)) &&
+	       json_add(sight, "path_dropped",
+			json_texts((const char *const *)p->visible.dropped.at)) &&
+	       json_add(sight, "env", variables(d)) &&
+	       json_add(sight, "env_dropped", variables_dropped(d));
 }
 
 cJSON *diagnosis_tree(const struct diagnosis *d)

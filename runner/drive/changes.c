@@ -120,11 +120,6 @@ static size_t new_below(const struct delta_list *list, size_t i)
 	return n - i - 1;
 }
 
-static bool add_raw(cJSON *object, const char *key, const char *json)
-{
-	return json ? cJSON_AddRawToObject(object, key, json) : cJSON_AddNullToObject(object, key);
-}
-
 static int say_row(int channel, const struct delta *d, size_t below, struct err *e)
 {
 	cleanup_json cJSON *row = cJSON_CreateObject();
@@ -132,7 +127,7 @@ static int say_row(int channel, const struct delta *d, size_t below, struct err 
 	    !cJSON_AddStringToObject(row, "zone", changes_zone_names[zone_index(d->zone)]) ||
 	    !cJSON_AddStringToObject(row, "class", changes_class_names[class_of(d)]) ||
 	    !cJSON_AddStringToObject(row, "what", d->what) || json_add_name(row, "key", d->key) ||
-	    !add_raw(row, "before", d->before) || !add_raw(row, "after", d->after) ||
+	    !json_add_raw(row, "before", d->before) || !json_add_raw(row, "after", d->after) ||
 	    (below && !cJSON_AddNumberToObject(row, "below", (double)below)))
 		return no_memory(e);
 	return looker_say(channel, row, e);

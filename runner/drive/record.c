@@ -12,11 +12,6 @@ enum delta_kind record_kind(const struct delta *d)
 	return d->restored || text_eq(d->before, d->after) ? DELTA_TOUCH : d->kind;
 }
 
-static bool add_raw(cJSON *object, const char *key, const char *json)
-{
-	return json ? cJSON_AddRawToObject(object, key, json) : cJSON_AddNullToObject(object, key);
-}
-
 static bool add_text(cJSON *object, const char *key, const char *text)
 {
 	return text ? cJSON_AddStringToObject(object, key, text) : cJSON_AddNullToObject(object, key);
@@ -34,7 +29,7 @@ static cJSON *delta_object(const struct delta *d, int by, const struct names *na
 	bool cleans = d->restored && d->owner != by;
 	if (!object || !add_text(object, "domain", d->domain) || !add_text(object, "what", d->what) ||
 	    json_add_name(object, "key", d->key) || !add_text(object, "zone", d->zone) ||
-	    !add_raw(object, "before", d->before) || !add_raw(object, "after", d->after) ||
+	    !json_add_raw(object, "before", d->before) || !json_add_raw(object, "after", d->after) ||
 	    !add_text(object, "kind", delta_kind_names[kind]) ||
 	    !cJSON_AddBoolToObject(object, "damage", d->damage && kind != DELTA_TOUCH) ||
 	    json_add_name(object, "cleans", cleans ? name_of(names, d->owner) : NULL))
@@ -42,7 +37,7 @@ static cJSON *delta_object(const struct delta *d, int by, const struct names *na
 	cJSON *suspects = cJSON_AddArrayToObject(object, "suspects");
 	for (size_t i = 0; suspects && i < d->suspects.len; i++)
 		cJSON_AddItemToArray(suspects, cJSON_CreateString(d->suspects.at[i]));
-	if (!suspects || !add_raw(object, "writer", d->writer))
+	if (!suspects || !json_add_raw(object, "writer", d->writer))
 		return NULL;
 	if (d->undone != DELTA_NOT_TRIED &&
 	    (!cJSON_AddBoolToObject(object, "restored", d->undone == DELTA_UNDONE) ||

@@ -236,19 +236,6 @@ int effects_write_text(const struct effects *effects, const struct effects_look 
 
 /* ---- for programs ---- */
 
-static bool add(cJSON *object, const char *key, cJSON *item)
-{
-	if (item && cJSON_AddItemToObject(object, key, item))
-		return true;
-	cJSON_Delete(item);
-	return false;
-}
-
-static bool add_text(cJSON *object, const char *key, const char *text)
-{
-	return text ? cJSON_AddStringToObject(object, key, text) : cJSON_AddNullToObject(object, key);
-}
-
 static cJSON *zones_json(const struct changes *c)
 {
 	cleanup_json cJSON *zones = cJSON_CreateObject();
@@ -312,23 +299,23 @@ int effects_write_json(const struct effects *effects, FILE *out, struct err *e)
 	cleanup_json cJSON *tree = cJSON_CreateObject();
 	uint64_t listed = (uint64_t)cJSON_GetArraySize(effects->changes->rows);
 	if (!tree || !cJSON_AddNumberToObject(tree, "version", EFFECTS_VERSION) ||
-	    !add_text(tree, "fumehood", FUMEHOOD_VERSION) ||
-	    !add(tree, "command", json_texts(effects->command)) ||
+	    !cJSON_AddStringToObject(tree, "fumehood", FUMEHOOD_VERSION) ||
+	    !json_add(tree, "command", json_texts(effects->command)) ||
 	    json_add_name(tree, "project", effects->project) ||
 	    json_add_name(tree, "cwd", effects->cwd) ||
 	    !cJSON_AddNumberToObject(tree, "status", effects->status) ||
-	    !add(tree, "signal", signal_json(effects->end)) ||
+	    !json_add(tree, "signal", signal_json(effects->end)) ||
 	    !cJSON_AddBoolToObject(tree, "timed_out", effects->end->timed_out) ||
 	    !cJSON_AddNumberToObject(tree, "seconds", effects->seconds) ||
-	    !add(tree, "zones", zones_json(effects->changes)) ||
-	    !add(tree, "changes", cJSON_CreateArrayReference(effects->changes->rows->child)) ||
+	    !json_add(tree, "zones", zones_json(effects->changes)) ||
+	    !json_add(tree, "changes", cJSON_CreateArrayReference(effects->changes->rows->child)) ||
 	    !cJSON_AddNumberToObject(tree, "unlisted", (double)(effects->changes->len - listed)) ||
-	    !add(tree, "processes", processes_json(effects->end)) ||
+	    !json_add(tree, "processes", processes_json(effects->end)) ||
 	    !cJSON_AddNumberToObject(tree, "processes_len", effects->end->survivors_len) ||
-	    !add(tree, "kept", kept_json(effects->keeps)) ||
-	    !add(tree, "not_kept", json_texts((const char *const *)effects->keeps->left_out.at)) ||
+	    !json_add(tree, "kept", kept_json(effects->keeps)) ||
+	    !json_add(tree, "not_kept", json_texts((const char *const *)effects->keeps->left_out.at)) ||
 	    !cJSON_AddNumberToObject(tree, "not_kept_len", (double)effects->keeps->left_out_len) ||
-	    !add(tree, "notes", json_texts(effects->notes)) ||
+	    !json_add(tree, "notes", json_texts(effects->notes)) ||
 	    !about_isolation(tree, effects->isolation))
 		return no_memory(e);
 	cleanup_free char *text = json_line(tree);

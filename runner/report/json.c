@@ -13,20 +13,12 @@
 /* Adds a copy; NULL adds null. */
 static bool add_copy(cJSON *object, const char *key, const cJSON *tree)
 {
-	cJSON *copy = tree ? cJSON_Duplicate(tree, true) : cJSON_CreateNull();
-	if (copy && cJSON_AddItemToObject(object, key, copy))
-		return true;
-	cJSON_Delete(copy);
-	return false;
+	return json_add(object, key, tree ? cJSON_Duplicate(tree, true) : cJSON_CreateNull());
 }
 
 static bool add_texts(cJSON *object, const char *key, const char *const *texts)
 {
-	cJSON *array = json_texts(texts);
-	if (array && cJSON_AddItemToObject(object, key, array))
-		return true;
-	cJSON_Delete(array);
-	return false;
+	return json_add(object, key, json_texts(texts));
 }
 
 static bool add_verdict(cJSON *tree, const struct summary *s)

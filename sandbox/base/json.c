@@ -289,6 +289,19 @@ int json_get_name(const cJSON *object, const char *key, char **ret)
 	return text && !*ret ? -ENOMEM : 0;
 }
 
+bool json_add(cJSON *object, const char *key, cJSON *item)
+{
+	if (item && cJSON_AddItemToObject(object, key, item))
+		return true;
+	cJSON_Delete(item);
+	return false;
+}
+
+bool json_add_raw(cJSON *object, const char *key, const char *json)
+{
+	return json ? cJSON_AddRawToObject(object, key, json) : cJSON_AddNullToObject(object, key);
+}
+
 cJSON *json_texts(const char *const *texts)
 {
 	cleanup_json cJSON *array = cJSON_CreateArray();

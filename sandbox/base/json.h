@@ -48,6 +48,11 @@ int json_add_name(cJSON *object, const char *key, const char *text);
  * 0, -ENOMEM, or -EINVAL when key_b64 is no base64 of a text. */
 int json_get_name(const cJSON *object, const char *key, char **ret);
 
+/* Adds item, which it takes, under key. False: item is NULL, or there is no memory. */
+bool json_add(cJSON *object, const char *key, cJSON *item);
+/* The same with a value that is JSON in text already; NULL adds null. */
+bool json_add_raw(cJSON *object, const char *key, const char *json);
+
 /* An array of the texts of a NULL-terminated vector, or of none when it is NULL; U+FFFD stands in
  * for what is no UTF-8. NULL: no memory. */
 cJSON *json_texts(const char *const *texts);
