@@ -114,12 +114,6 @@ static bool is_empty(const char *path)
 
 static int add_tree(const struct plan *plan, const char *path, struct err *e);
 
-static bool is_folder(int dir_fd, const char *name)
-{
-	struct stat st;
-	return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* A tree for each folder in dir; files that stand beside them stay read-only. With mounts as in
  * `which`. 0, or 1: they do not all fit. */
 static int add_children(const struct plan *plan, const char *dir, enum which which, struct err *e)
@@ -129,7 +123,7 @@ static int add_children(const struct plan *plan, const char *dir, enum which whi
 		return errno == EACCES ? 0 : err_sys(e, "list %s", dir);
 	const struct dirent *entry;
 	while ((entry = dir_next(d))) {
-		if (!is_folder(dirfd(d), entry->d_name))
+		if (!dir_is_folder(dirfd(d), entry->d_name))
 			continue;
 		cleanup_free char *path = NULL;
 		if (asprintf(&path, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, entry->d_name) < 0)

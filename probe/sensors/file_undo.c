@@ -16,6 +16,7 @@
 #include "probe/tracker/walk.h"
 #include "probe/vantage.h"
 #include "sandbox/base/cleanup.h"
+#include "sandbox/base/dir.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/json.h"
 #include "sandbox/base/text.h"
@@ -134,19 +135,14 @@ static bool has_other_names(const struct spot *s)
 	       st.st_nlink > 1;
 }
 
-static bool is_folder(const struct spot *s)
-{
-	struct stat st;
-	return fstatat(s->dir, s->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* ---- deeds ---- */
 
 static int remove_it(const struct spot *s, struct err *e)
 {
 	if (!*s->name)
 		return err_set(e, EBUSY, "it is the place itself");
-	if (unlinkat(s->dir, s->name, is_folder(s) ? AT_REMOVEDIR : 0) && errno != ENOENT)
+	if (unlinkat(s->dir, s->name, dir_is_folder(s->dir, s->name) ? AT_REMOVEDIR : 0) &&
+	    errno != ENOENT)
 		return err_sys(e, "remove it");
 	return 0;
 }

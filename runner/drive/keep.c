@@ -1,7 +1,6 @@
 #include "runner/drive/keep.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,6 +17,7 @@
 #include "runner/drive/looker.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/copy.h"
+#include "sandbox/base/dir.h"
 #include "sandbox/base/err.h"
 
 #define DEPTH_MAX       128 /* folders in each other; two descriptors each */
@@ -351,9 +351,7 @@ static int bring_entries(struct bring *b, DIR *entries, const struct node *folde
 {
 	const struct dirent *entry;
 	int r = 0;
-	while (!r && (errno = 0, entry = readdir(entries))) {
-		if (text_eq(entry->d_name, ".") || text_eq(entry->d_name, ".."))
-			continue;
+	while (!r && (errno = 0, entry = dir_next(entries))) {
 		cleanup_free char *path = NULL;
 		if (join(folder->path, entry->d_name, &path))
 			return no_memory(e);
@@ -370,20 +368,13 @@ static int bring_entries(struct bring *b, DIR *entries, const struct node *folde
 	return r ? r : errno ? failed(e, "list", folder->path) : 0;
 }
 
-static void closedir_at(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 static int bring_folder(struct bring *b, const struct node *node, const struct stat *st,
 			struct err *e)
 {
 	if (node->depth == DEPTH_MAX)
 		return leave_out(b, node->path, "it lies too deep", e);
-	cleanup_close int from =
-		openat(node->from, node->from_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (from < 0)
+	cleanup_dir DIR *entries = dir_open(node->from, node->from_name);
+	if (!entries)
 		return failed(e, "open", node->path);
 	bool made = mkdirat(node->to, node->to_name, 0700) == 0;
 	if (!made && errno != EEXIST)
@@ -392,10 +383,6 @@ static int bring_folder(struct bring *b, const struct node *node, const struct s
 		openat(node->to, node->to_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (to < 0)
 		return failed(e, "there is something else where a folder goes:", node->path);
-	cleanup(closedir_at) DIR *entries = fdopendir(from);
-	if (!entries)
-		return failed(e, "list", node->path);
-	take_fd(&from);
 	int r = bring_entries(b, entries, node, to, e);
 	if (!r && made && fchmod(to, st->st_mode & 0777) < 0)
 		return failed(e, "set the mode of", node->path);

@@ -268,7 +268,7 @@ static int save_json(const struct make *m, cJSON *replaced, const struct copy_re
 	strftime(made, sizeof(made), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
 	if (!tree || !cJSON_AddNumberToObject(tree, "version", LAYER_VERSION) ||
 	    json_add_name(tree, "project", c->project.path) ||
-	    !cJSON_AddItemToObject(tree, "run", json_texts((const char *const *)c->prepare.run.at)) ||
+	    !json_add(tree, "run", json_texts((const char *const *)c->prepare.run.at)) ||
 	    !cJSON_AddStringToObject(tree, "made", made) ||
 	    !cJSON_AddNumberToObject(tree, "files", (double)result->files) ||
 	    !cJSON_AddNumberToObject(tree, "bytes", (double)result->bytes) ||

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "sandbox/base/text.h"
 
@@ -21,6 +22,12 @@ const struct dirent *dir_next(DIR *dir)
 		entry = readdir(dir);
 	while (entry && (text_eq(entry->d_name, ".") || text_eq(entry->d_name, "..")));
 	return entry;
+}
+
+bool dir_is_folder(int dir_fd, const char *name)
+{
+	struct stat st;
+	return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
 void dir_close_at(DIR **dir)

@@ -27,12 +27,6 @@ static DIR *open_folder(int dir_fd, const char *name)
 	return dir_open(dir_fd, name);
 }
 
-static bool is_folder(int dir_fd, const char *name)
-{
-	struct stat st;
-	return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
-}
-
 static int move_up(struct removal *removal, int dir_fd, const char *name)
 {
 	for (;;) {
@@ -53,7 +47,7 @@ static int empty(struct removal *removal, const char *name)
 	int r = dir ? 0 : -errno;
 	const struct dirent *entry;
 	while (!r && (entry = dir_next(dir))) {
-		if (is_folder(dirfd(dir), entry->d_name))
+		if (dir_is_folder(dirfd(dir), entry->d_name))
 			r = move_up(removal, dirfd(dir), entry->d_name);
 		else if (unlinkat(dirfd(dir), entry->d_name, 0) < 0 && errno != ENOENT)
 			r = -errno;
@@ -63,7 +57,7 @@ static int empty(struct removal *removal, const char *name)
 
 static int remove_at(struct removal *removal, const char *name)
 {
-	if (!is_folder(removal->top, name))
+	if (!dir_is_folder(removal->top, name))
 		return unlinkat(removal->top, name, 0) < 0 && errno != ENOENT ? -errno : 0;
 	int r = empty(removal, name);
 	return r ? r : unlinkat(removal->top, name, AT_REMOVEDIR) < 0 ? -errno : 0;
