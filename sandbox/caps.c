@@ -45,7 +45,7 @@ static int drop_bounding(uint64_t keep, struct err *e)
 	return 0;
 }
 
-static int set_held(uint64_t keep, struct err *e)
+int caps_hold(uint64_t keep, struct err *e)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {
@@ -71,7 +71,7 @@ int caps_drop(uint64_t keep, struct err *e)
 	int r = clear_ambient(e);
 	if (!r)
 		r = drop_bounding(keep, e);
-	return r < 0 ? r : set_held(keep, e);
+	return r < 0 ? r : caps_hold(keep, e);
 }
 
 int caps_forget(struct err *e)
@@ -80,5 +80,5 @@ int caps_forget(struct err *e)
 	if (r < 0)
 		return r;
 	drop_bounding(0, NULL);
-	return set_held(0, e);
+	return caps_hold(0, e);
 }

@@ -20,8 +20,6 @@
 #include "sandbox/mountinfo.h"
 #include "sandbox/userns.h"
 
-#define MOUNTINFO_LEN_MAX (16 << 20)
-
 /* ---- the caller's situation ---- */
 
 /* The number in a sysctl, or -1 where the kernel has no such file. */
@@ -71,8 +69,7 @@ static bool is_chrooted(void)
 		return true;
 	cleanup_free char *text = NULL;
 	cleanup(strv_done) struct strv mounts = STRV_NULL;
-	if (fd_load(AT_FDCWD, "/proc/self/mountinfo", MOUNTINFO_LEN_MAX, &text, NULL, NULL) < 0 ||
-	    mountinfo_parse(text, &mounts, NULL) < 0)
+	if (mountinfo_load(&text, NULL) < 0 || mountinfo_parse(text, &mounts, NULL) < 0)
 		return false;
 	return !strv_has(&mounts, "/");
 }

@@ -48,11 +48,10 @@
 #include "sandbox/forward.h"
 #include "sandbox/isolation.h"
 #include "sandbox/layout.h"
+#include "sandbox/mountinfo.h"
 #include "sandbox/sync.h"
 #include "sandbox/userns.h"
 #include "sandbox/warden.h"
-
-#define MOUNTINFO_LEN_MAX (16 << 20)
 
 /* A warden that does not hear has failed, and its last words say why. */
 static void tell(const struct cell *cell, enum sync_kind kind)
@@ -274,7 +273,7 @@ static int start_in(const struct cell_spec *spec, const struct layout *board, st
 static int plan(const struct cell_spec *spec, const char *hidden, struct layout *ret, struct err *e)
 {
 	cleanup_free char *mountinfo = NULL;
-	int r = fd_load(AT_FDCWD, "/proc/self/mountinfo", MOUNTINFO_LEN_MAX, &mountinfo, NULL, e);
+	int r = mountinfo_load(&mountinfo, e);
 	return r < 0 ? r : layout_make(spec, mountinfo, hidden, ret, e);
 }
 

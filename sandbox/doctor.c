@@ -18,10 +18,10 @@
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/clock.h"
 #include "sandbox/base/err.h"
-#include "sandbox/base/fd.h"
 #include "sandbox/caps.h"
 #include "sandbox/filter.h"
 #include "sandbox/layout.h"
+#include "sandbox/mountinfo.h"
 #include "sandbox/mounts.h"
 #include "sandbox/net.h"
 #include "sandbox/quotas.h"
@@ -29,8 +29,7 @@
 #include "sandbox/userns.h"
 #include "sandbox/watch.h"
 
-#define STEP_MS_MAX       10000 /* a step that takes longer hangs */
-#define MOUNTINFO_LEN_MAX (16 << 20)
+#define STEP_MS_MAX 10000 /* a step that takes longer hangs */
 
 const char *const doctor_states[] = {
 	[DOCTOR_OK] = "ok",
@@ -72,7 +71,7 @@ static int try_proc(struct trial *t, struct err *e)
 static int try_tree(struct trial *t, struct err *e)
 {
 	cleanup_free char *mountinfo = NULL;
-	int r = fd_load(AT_FDCWD, "/proc/self/mountinfo", MOUNTINFO_LEN_MAX, &mountinfo, NULL, e);
+	int r = mountinfo_load(&mountinfo, e);
 	if (!r)
 		r = layout_make(t->spec, mountinfo, NULL, &t->layout, e);
 	return r < 0 ? r : mounts_enter(&t->mounts, e);

@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -12,13 +11,13 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fault.h"
 #include "sandbox/base/fd.h"
+#include "sandbox/caps.h"
 #include "sandbox/cell_spec.h"
 #include "sandbox/landlock.h"
 
@@ -102,8 +101,6 @@ int forward_listen(const struct cell_spec *spec, int *ret, size_t *ret_len, stru
  * alone says so. */
 static void give_up_all(const int *listeners, size_t n)
 {
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
 	uint16_t ports[LISTENERS_MAX];
 	for (size_t i = 0; i < n; i++) {
 		union address a;
@@ -113,7 +110,7 @@ static void give_up_all(const int *listeners, size_t n)
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	prctl(PR_SET_DUMPABLE, 0);
 	landlock_to_ports(ports, n);
-	syscall(SYS_capset, &header, none);
+	caps_hold(0, NULL);
 }
 
 /* ---- the forwarder: carrying ---- */

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/dir.h"

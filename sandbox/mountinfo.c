@@ -1,13 +1,21 @@
 #include "sandbox/mountinfo.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
+#include "sandbox/base/fd.h"
 #include "sandbox/base/text.h"
 
+#define LEN_MAX     (16 << 20)
 #define POINT_FIELD 4 /* fields of a line in front of the mount point */
+
+int mountinfo_load(char **ret, struct err *e)
+{
+	return fd_load(AT_FDCWD, "/proc/self/mountinfo", LEN_MAX, ret, NULL, e);
+}
 
 static bool octal(char c)
 {

@@ -5,5 +5,7 @@
 struct err;
 struct strv;
 
+/* The text of the caller's own, which is *ret's. */
+int mountinfo_load(char **ret, struct err *e);
 /* Adds every mount point, unescaped. A line that is no mountinfo is -EPROTO. */
 int mountinfo_parse(const char *text, struct strv *ret, struct err *e);

@@ -12,7 +12,6 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include "sandbox/base/err.h"
 #include "sandbox/base/fault.h"
 #include "sandbox/base/fd.h"
+#include "sandbox/caps.h"
 #include "sandbox/command.h"
 #include "sandbox/errand.h"
 #include "sandbox/mounts.h"
@@ -158,16 +158,10 @@ static int stand_alone(struct warden *w, struct err *e)
  * for each capability, is no matter. */
 static int confine(const struct warden *w, struct err *e)
 {
-	uint32_t keep = is_bare(w) ? 0 : 1U << CAP_SYS_ADMIN | 1U << CAP_SETUID | 1U << CAP_SETGID;
+	uint64_t keep = is_bare(w) ? 0 : 1U << CAP_SYS_ADMIN | 1U << CAP_SETUID | 1U << CAP_SETGID;
 	if (w->spec->errands_len)
 		keep |= 1U << CAP_SETPCAP;
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {
-		{ .effective = keep, .permitted = keep },
-	};
-	if (syscall(SYS_capset, &header, sets) < 0)
-		return err_sys(e, "give up the warden's capabilities");
-	return 0;
+	return caps_hold(keep, e);
 }
 
 static int open_namespace(const char *path, int *ret, struct err *e)

@@ -20,8 +20,7 @@
 #include "sandbox/base/remove.h"
 #include "sandbox/mountinfo.h"
 
-#define JSON_LEN_MAX      (64 << 20)
-#define MOUNTINFO_LEN_MAX (16 << 20)
+#define JSON_LEN_MAX (64 << 20)
 
 void layer_done(struct layer *layer)
 {
@@ -279,7 +278,7 @@ static int refuse_mounts(const char *project, struct err *e)
 {
 	cleanup_free char *text = NULL;
 	cleanup(strv_done) struct strv mounts = STRV_NULL;
-	int r = fd_load(AT_FDCWD, "/proc/self/mountinfo", MOUNTINFO_LEN_MAX, &text, NULL, e);
+	int r = mountinfo_load(&text, e);
 	r = r ? r : mountinfo_parse(text, &mounts, e);
 	if (r)
 		return r;
