@@ -5,16 +5,18 @@
  * command.
  *
  *  1 R  cell_spec_check: refuses what no cell can be made of
- *  2 R  makes the folder of a scratch on disk; clone3: W exists in all its namespaces, a fork of R without exec
+ *  2 R  makes the folder of a scratch on disk; clone3: W exists in all its namespaces, a fork of R
+ *       without exec
  *  3 W  alone: dies with R, keeps its own descriptors, waits
  *  4 R  maps the ids; W may now make files
  *  5 W  host name; a scratch and a /proc, attached nowhere yet; forks C
  *  6 W  the host's tree, read-only and private; pivots into it
  *    R  meanwhile decides which places are writable: layout
  *    C  meanwhile makes folders and files on the scratch, lowers quotas
- *  7 W  clones what will be covered; W and C make overlays; W covers: private places, /dev, /proc, binds,
- *       the project; the adapters' socket; makes the rest read-only
- *    C  meanwhile fills the scratch, loopback, sockets of forwarded ports; own session, limits, no capabilities, filter
+ *  7 W  clones what will be covered; W and C make overlays; W covers: private places, /dev, /proc,
+ *       binds, the project; the adapters' socket; makes the rest read-only
+ *    C  meanwhile fills the scratch, loopback, sockets of forwarded ports; own session, limits, no
+ *       capabilities, filter
  *  8 C  tries every property of the cell, tells R
  *    W  meanwhile lets the old root go, gives up what it will not need again, marks the scratch,
  *       wipes the runner's arguments, tells R that all stands

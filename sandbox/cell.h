@@ -9,8 +9,9 @@
  * still alive and can be looked at; cell_release() ends them and the cell.
  * When the caller dies, at any instant, the cell dies.
  *
- * Owns the warden's pidfd, its sockets, the forwarder of ports, a scratch on disk and the descriptors in `view`,
- * until cell_view_done() gives those up early (after a fork handed them on).
+ * Owns the warden's pidfd, its sockets, the forwarder of ports, a scratch on
+ * disk and the descriptors in `view`, until cell_view_done() gives those up
+ * early (after a fork handed them on).
  */
 #include "sandbox/cell_spec.h"
 #include "sandbox/scratch_disk.h"

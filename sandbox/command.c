@@ -107,7 +107,8 @@ static int give_up(const struct command_setup *setup, struct err *e)
 	return r < 0 ? r : filter_install(setup->spec->allow_nested, e);
 }
 
-/* `scene` says what only its caller knows. Look at ourselves, wait for the tree, and look at it from where the command will stand. */
+/* `scene` says what only its caller knows. Look at ourselves, wait for the tree, and look at it from
+ * where the command will stand. */
 static int observe(const struct command_setup *setup, int sock, struct isolation_scene *scene,
 		   struct isolation *ret, struct err *e)
 {

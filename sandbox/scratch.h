@@ -1,7 +1,8 @@
 #pragma once
 /*
- * scratch: the one tmpfs, or folder on a disk, that holds everything a cell can write, and what
- * stands on it before the command starts: folders, canaries, our files.
+ * scratch: the one tmpfs, or folder on a disk, that holds everything a cell can
+ * write, and what stands on it before the command starts: folders, canaries, our
+ * files.
  *
  *	tmp var-tmp shm home cache run	the private places
  *	run/fumehood			ours; etc/ and empty/ in it are mounted elsewhere

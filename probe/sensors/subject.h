@@ -4,7 +4,8 @@
  * number is known to be its own.
  *
  * Read first, ask subject_gone() then: a number is not given away while its
- * process lives. What reads as it did before needs no asking. Owns the pidfd; borrows the vantage during a call.
+ * process lives. What reads as it did before needs no asking. Owns the pidfd;
+ * borrows the vantage during a call.
  */
 #include <stdbool.h>
 #include <sys/types.h>

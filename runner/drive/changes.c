@@ -236,7 +236,6 @@ int changes_look(struct changes_base *base, const struct cell *cell, struct chan
 			   &c, e);
 	if (r)
 		return err_in(e, "look at what the command changed");
-	if (!r)
-		*ret = take(&c, CHANGES_NULL);
-	return r;
+	*ret = take(&c, CHANGES_NULL);
+	return 0;
 }

@@ -13,7 +13,7 @@
  * that it replaced has changed since. Whoever uses one holds a shared lock on
  * DIGEST/, whoever makes or removes one an exclusive one.
  *
- * Owns its path, the lock and its names.
+ * Owns its path and the lock.
  */
 #include <stdbool.h>
 #include <stdio.h>

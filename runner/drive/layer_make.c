@@ -219,17 +219,18 @@ static int judge(struct make *m, struct err *e)
 
 /* ---- keeping ---- */
 
-struct keep {
+/* What of the upper folder goes into the layer. */
+struct sieve {
 	int upper;
 	int project;
 	cJSON *replaced;
 };
 
-static int note_replaced(struct keep *k, const char *path, struct digest before, struct err *e)
+static int note_replaced(struct sieve *s, const char *path, struct digest before, struct err *e)
 {
 	char hex[DIGEST_HEX];
 	cJSON *entry = cJSON_CreateObject();
-	if (!entry || !cJSON_AddItemToArray(k->replaced, entry) ||
+	if (!entry || !cJSON_AddItemToArray(s->replaced, entry) ||
 	    json_add_name(entry, "path", path) ||
 	    !cJSON_AddStringToObject(entry, "digest", digest_hex(before, hex)))
 		return no_memory(e);
@@ -240,21 +241,21 @@ static int note_replaced(struct keep *k, const char *path, struct digest before,
  * files belong to the checkout, and move with every commit. */
 static int wants(void *with, const char *path, const struct stat *st, struct err *e)
 {
-	struct keep *k = with;
+	struct sieve *s = with;
 	struct digest before;
 	struct digest after = DIGEST_NULL;
 	if (text_eq(path, ".git"))
 		return 0;
-	int r = layer_stamp(k->project, path, &before, e);
+	int r = layer_stamp(s->project, path, &before, e);
 	if (r || digest_eq(before, DIGEST_NULL))
 		return r ? r : 1;
 	if (!S_ISCHR(st->st_mode)) /* but for whiteouts */
-		r = layer_stamp(k->upper, path, &after, e);
+		r = layer_stamp(s->upper, path, &after, e);
 	if (r)
 		return r;
 	if (digest_eq(before, after))
 		return S_ISDIR(st->st_mode);
-	return note_replaced(k, path, before, e);
+	return note_replaced(s, path, before, e);
 }
 
 static int save_json(const struct make *m, cJSON *replaced, const struct copy_result *result,
@@ -315,12 +316,9 @@ static int save(const struct make *m, struct copy_result *ret, struct err *e)
 	if (upper < 0 || to < 0)
 		return err_sys(e, "open what was prepared");
 	cleanup_json cJSON *replaced = cJSON_CreateArray();
-	struct keep keep = { .upper = upper, .project = place->base, .replaced = replaced };
-	int r = replaced
-			? copy_tree(upper, to,
-				    &(struct copy_how){ .wants = wants, .with = &keep, .layer = true },
-				    ret, e)
-			: no_memory(e);
+	struct sieve sieve = { .upper = upper, .project = place->base, .replaced = replaced };
+	const struct copy_how how = { .wants = wants, .with = &sieve, .layer = true };
+	int r = replaced ? copy_tree(upper, to, &how, ret, e) : no_memory(e);
 	r = r ? r : save_json(m, replaced, ret, e);
 	return r ? r : seal_root(to, place->base, e);
 }

@@ -15,12 +15,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct lineage_member {
+	pid_t pid;
+	uint64_t since; /* start time: a number may be given again */
+};
+
 struct lineage {
 	pid_t top; /* of the first: what the warden, or who stands for it, started */
-	struct lineage_member {
-		pid_t pid;
-		uint64_t since; /* start time: a number may be given again */
-	} * spoke;
+	struct lineage_member *spoke;
 	size_t len;
 };
 #define LINEAGE_NULL ((struct lineage){ 0 })

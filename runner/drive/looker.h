@@ -29,10 +29,10 @@ int looker_fork(const struct looker_task *task, const struct cell *cell, struct 
 		struct err *e);
 /* What a task says: one line of JSON. */
 int looker_say(int channel, const cJSON *line, struct err *e);
-/* Forks, and hands each line and its "kind" to take() until that returns 1: it was the last. */
+/* Forks, and hands each line and its "kind" to take_line() until that returns 1: it was the last. */
 int looker_ask(const struct looker_task *task, const struct cell *cell,
-	       int (*take)(void *with, cJSON *line, const char *kind, struct err *e), void *with,
-	       struct err *e);
+	       int (*take_line)(void *with, cJSON *line, const char *kind, struct err *e),
+	       void *with, struct err *e);
 /* Raises a line of the kind "err" as one's own. */
 int looker_raise(const cJSON *line, struct err *e);
 

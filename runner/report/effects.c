@@ -71,16 +71,16 @@ static void row(struct page *p, const cJSON *row)
 		[CHANGES_DELETED] = STYLE_RED,
 		[CHANGES_ATTRIBUTES] = STYLE_YELLOW,
 	};
-	size_t class = 0;
-	while (class < CHANGES_ATTRIBUTES &&
-	       !text_eq(json_text(row, "class"), changes_class_names[class]))
-		class ++;
+	size_t change = 0;
+	while (change < CHANGES_ATTRIBUTES &&
+	       !text_eq(json_text(row, "class"), changes_class_names[change]))
+		change++;
 	cleanup_free char *key = NULL;
 	if (json_get_name(row, "key", &key) || !key) {
 		p->no_memory = true;
 		return;
 	}
-	fprintf(p->out, "  %s", style(p, styles[class]));
+	fprintf(p->out, "  %s", style(p, styles[change]));
 	put(p, rule_clause("files", json_text(row, "what"), key));
 	fputs(style(p, STYLE_PLAIN), p->out);
 	cleanup_free char *detail =
