@@ -32,7 +32,7 @@ enum event_kind {
 };
 const char *event_kind_name(enum event_kind kind);
 
-/* DESIGN.md section 2: the words, and one letter each in this order. */
+/* The words of PROTOCOL.md, and absent, which is ours to say. */
 enum outcome {
 	OUTCOME_PASSED,
 	OUTCOME_FAILED,

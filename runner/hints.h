@@ -1,7 +1,7 @@
 #pragma once
 /*
  * hints: why a test may fail in the cell and pass outside, from the text of its
- * failure, with the flag that lifts it (DESIGN.md section 4). Guesses, told as
+ * failure, with the flag that lifts it. Guesses, told as
  * such. Pure.
  */
 #include <stdbool.h>

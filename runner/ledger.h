@@ -1,6 +1,6 @@
 #pragma once
 /*
- * ledger: what happened, as JSON lines in a run folder (DESIGN.md section 13).
+ * ledger: what happened, as JSON lines (configs/schema/ledger.json) in a run folder.
  *
  * Append-only: a line is one write, so that after a kill at any instant the
  * lines before it stand and at most the last one is torn. Whoever reports

@@ -1,7 +1,7 @@
 #pragma once
 /*
  * sensors: the rows of the table that a fingerprint walks by default. One
- * file, one row, one domain; table.c names them in the order of DESIGN.md 6.
+ * file, one row, one domain; table.c names them in the order in which they look.
  */
 #include "probe/sensor.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 /*
- * chronicle: what a session saw, told as ledger lines (DESIGN.md section 13) to
- * the runner, which alone writes the ledger.
+ * chronicle: what a session saw, told as ledger lines (configs/schema/ledger.json)
+ * to the runner, which alone writes the ledger.
  *
  * Knows every test of the cell and what became of it. Borrows the fingerprint
  * and the channel.

@@ -19,7 +19,7 @@ struct vantage_zone;
 
 struct order {
 	const char *name; /* "canonical"; names the log and every line in the ledger */
-	const char *view; /* DESIGN.md section 2 */
+	const char *view; /* in the ledger: what the order is for; "canonical" */
 };
 
 /* All that one order is run with; borrowed. */

@@ -1,6 +1,6 @@
 #pragma once
 /*
- * record: ledger lines (DESIGN.md section 13) from what a session saw. Pure but
+ * record: ledger lines (configs/schema/ledger.json) from what a session saw. Pure but
  * for memory; a NULL tree is no memory.
  */
 #include "probe/delta.h"

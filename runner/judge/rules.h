@@ -1,6 +1,6 @@
 #pragma once
 /*
- * rules: the stable codes of findings (DESIGN.md section 11), by what changed.
+ * rules: the stable codes of findings, by what changed.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 #pragma once
 /*
- * status: what the exit status of a run is, and every reason for it (DESIGN.md
- * section 12). Pure.
+ * status: what the exit status of a run is, and every reason for it.
+ * Pure.
  */
 #include <stdbool.h>
 #include <stddef.h>

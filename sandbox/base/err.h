@@ -9,7 +9,7 @@
  */
 #include <stdbool.h>
 
-/* Exit statuses that tell apart whose fault it was; DESIGN.md section 12. */
+/* Exit statuses that tell apart whose fault it was. */
 enum {
 	STATUS_DAMAGE = 1,
 	STATUS_FAILED = 2,
