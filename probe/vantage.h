@@ -67,6 +67,8 @@ struct vantage {
 	bool amid; /* within a test: 0, 1 and 2 may be the framework's capture, and are passed over */
 };
 
+/* The place that an absolute path in the cell lies in, the innermost; NULL: in none. */
+const struct vantage_place *place_of(const struct vantage *v, const char *path);
 /* The zone of an absolute path in the cell; "system" when no row says. */
 const char *zone_of(const struct vantage *v, const char *path);
 

@@ -19,6 +19,16 @@ static size_t covered(const char *zone, const char *path)
 	return path_below(path, zone) ? len : 0;
 }
 
+const struct vantage_place *place_of(const struct vantage *v, const char *path)
+{
+	const struct vantage_place *found = NULL;
+	for (size_t i = 0; i < v->places_len; i++)
+		if (path_below(path, v->places[i].path) &&
+		    (!found || path_below(v->places[i].path, found->path)))
+			found = &v->places[i];
+	return found;
+}
+
 const char *zone_of(const struct vantage *v, const char *path)
 {
 	const char *zone = "system";

@@ -45,16 +45,6 @@ static void spot_done(struct spot *s)
 
 /* ---- where it is ---- */
 
-static const struct vantage_place *place_of(const struct vantage *v, const char *path)
-{
-	const struct vantage_place *found = NULL;
-	for (size_t i = 0; i < v->places_len; i++)
-		if (path_below(path, v->places[i].path) &&
-		    (!found || path_below(v->places[i].path, found->path)))
-			found = &v->places[i];
-	return found;
-}
-
 /* The mounts on the way are the cell's own. */
 static int open_place(const struct vantage *v, const struct vantage_place *place)
 {

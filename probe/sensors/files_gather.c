@@ -93,17 +93,6 @@ static int scan_places(struct files *f, struct err *e)
 	return r;
 }
 
-static const struct vantage_place *place_at(const struct files *f, const char *path)
-{
-	const struct vantage_place *found = NULL;
-	for (size_t i = 0; i < f->v->places_len; i++) {
-		const struct vantage_place *place = &f->v->places[i];
-		if (path_below(path, place->path) && (!found || path_below(place->path, found->path)))
-			found = place;
-	}
-	return found;
-}
-
 static int hold(struct files *f, uint64_t ino)
 {
 	if (f->held_len == f->held_cap) {
@@ -121,7 +110,7 @@ static int hold(struct files *f, uint64_t ino)
 static int on_writer(void *with, const char *path, bool mapped)
 {
 	struct files *f = with;
-	const struct vantage_place *place = place_at(f, path);
+	const struct vantage_place *place = place_of(f->v, path);
 	if (!place)
 		return 0;
 	buf_clear(&f->path);
