@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,12 +15,11 @@
 #include "probe/tracker/walk.h"
 #include "probe/vantage.h"
 #include "sandbox/base/cleanup.h"
+#include "sandbox/base/copy.h"
 #include "sandbox/base/dir.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/json.h"
 #include "sandbox/base/text.h"
-
-#define SEND_LEN_MAX (1UL << 30) /* bytes in one call */
 
 /* A path, and the folder it is a name in. */
 struct spot {
@@ -347,12 +345,8 @@ static int rewrite(const struct spot *s, const cJSON *was, struct err *e)
 		return err_set(e, EBUSY, "a process changes it meanwhile");
 	if (ftruncate(to, 0))
 		return err_sys(e, "empty it");
-	ssize_t n;
-	do
-		n = sendfile(to, from, NULL, SEND_LEN_MAX);
-	while (n > 0);
 	const struct timespec times[] = { st.st_atim, st.st_mtim };
-	if (n < 0 || futimens(to, times))
+	if (copy_content(from, to, st.st_size) || futimens(to, times))
 		return err_sys(e, "copy its content");
 	return set_attributes(s, was, e);
 }
