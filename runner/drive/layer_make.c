@@ -102,8 +102,9 @@ static void take_output(struct make *m)
 		fd_close_at(&m->output);
 		return;
 	}
-	for (ssize_t i = 0; i < n; i++) /* it is text from here on */
-		bytes[i] = bytes[i] ? bytes[i] : ' ';
+	for (ssize_t i = 0; i < n; i++)
+		if (!bytes[i])
+			bytes[i] = ' '; /* it is text from here on */
 	if (buf_add(&m->tail, bytes, (size_t)n) == 0 && m->tail.len > 2 * OUTPUT_LEN_MAX)
 		forget_old(m);
 }
