@@ -222,7 +222,7 @@ static void begin(struct errands *errands, size_t number, int output)
 
 void errands_hear(struct errands *errands)
 {
-	struct record record;
+	struct record record = { 0 };
 	cleanup_close int output = -1;
 	size_t fds_len = 0;
 	ssize_t n = fd_recv(errands->sock, &record, sizeof(record), &output, 1, &fds_len);

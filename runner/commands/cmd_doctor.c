@@ -99,7 +99,7 @@ const struct command cmd_doctor = {
 	.options = CONFIG_DOCTOR,
 	.more = "A cell is made step by step. What fails is told with its cause and the remedy. With a\n"
 		"command, what it would see of your home, and which variables it would get.\n\n"
-		"Exit status: 0 a full cell can be made, 3 one with less isolation, 69 none,\n"
+		"Exit status: 0 a full cell can be made, 3 one with parts reduced, 69 none,\n"
 		"64 usage, 65 a bad input file, 70 a fault of ours.\n\n"
 		"Examples:\n"
 		"  fumehood doctor\n"

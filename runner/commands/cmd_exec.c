@@ -196,9 +196,14 @@ static int after(struct exec *x, struct err *e)
 	int r = x->base || x->prepared.keeps.len ? kill_survivors(x, e) : 0;
 	if (!r && x->base)
 		r = changes_look(x->base, &x->cell, &x->changes, e);
-	r = r ? r : bring_out(x, e);
-	if (!r && x->base)
+	struct err why = ERR_NULL;
+	int kept = r ? 0 : bring_out(x, &why);
+	if (!r && x->base) /* also when not all could be kept: then it matters most */
 		r = tell(x, e);
+	if (!r && kept) {
+		*e = why;
+		return kept;
+	}
 	return r ? r : let_go(x, e);
 }
 

@@ -707,6 +707,7 @@ def test_keep_killed():
 # Options, command, exit status, what stderr says, what must not have come into being.
 KEEP_FAULTS = [
     (["--keep", "none"], ["true"], 125, "--keep: in the cell, look at %s/none: No such file"),
+    (["--keep", "none"], ["touch", "z"], 125, "created %s/z (file, 0 bytes)"),
     (["--keep", "none"], ["sh", "-c", "exit 3"], 3, "note: --keep: in the cell, look at %s/none: No such file"),
     (["--keep", "../x/../y"], ["true"], 125, "--keep %s/../x/../y: name a file or folder, without .. where nothing stands yet"),
     (["--keep", "/"], ["true"], 125, "--keep /: name a file or folder"),
