@@ -5,6 +5,7 @@ The binary is the first argument of the script.
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,11 @@ import time
 
 BINARY = os.path.realpath(sys.argv[1])
 NO_LONGER_THAN = 120
+
+# Whoever started us in the background, as a script does with &, has us ignore these, and what we start
+# would inherit it.
+for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+    signal.signal(number, signal.SIG_DFL)
 
 count = 0
 failed = 0
