@@ -5,6 +5,7 @@
  *
  * A test makes one by hand onto a fixture folder and its own process.
  */
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -74,5 +75,6 @@ const char *zone_of(const struct vantage *v, const char *path);
 
 static inline bool vantage_is_overlay(const struct vantage_place *place)
 {
+	assert(place);
 	return place->base >= 0 && !place->copied;
 }

@@ -1,5 +1,6 @@
 #include "runner/probes.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -95,7 +96,7 @@ static int read_probe(const struct json_source *src, const cJSON *object, struct
 	const char *name = json_text(object, "name");
 	const cJSON *run = cJSON_GetObjectItemCaseSensitive(object, "run");
 	struct err why = ERR_NULL;
-	struct probe *p;
+	struct probe *p = NULL;
 	if (!cJSON_IsObject(object))
 		return json_refuse(src, object, e,
 				   "a probe must be an object with \"name\" and \"run\"");
@@ -107,6 +108,7 @@ static int read_probe(const struct json_source *src, const cJSON *object, struct
 	r = begin(ret, name, strlen(name), &p, &why);
 	if (r)
 		return json_refuse(src, object, e, "%s", why.text);
+	assert(p);
 	r = read_run(src, run, p, e);
 	return r ? r : read_timeout(src, cJSON_GetObjectItemCaseSensitive(object, "timeout"), p, e);
 }

@@ -47,7 +47,7 @@ int steps_command(const struct json_source *src, const cJSON *run, char **ret, s
 
 static int step_run(const struct json_source *src, const cJSON *run, struct steps *ret, struct err *e)
 {
-	char *text;
+	char *text = NULL;
 	int r = steps_command(src, run, &text, e);
 	return r || !strv_adopt(&ret->run, text) ? r : err_set(e, ENOMEM, "no memory");
 }

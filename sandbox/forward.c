@@ -103,7 +103,7 @@ static void give_up_all(const int *listeners, size_t n)
 {
 	uint16_t ports[LISTENERS_MAX];
 	for (size_t i = 0; i < n; i++) {
-		union address a;
+		union address a = { 0 };
 		getsockname(listeners[i], &a.any, &(socklen_t){ sizeof(a) });
 		ports[i] = ntohs(port_of(&a));
 	}
@@ -182,7 +182,7 @@ static void refuse(const struct connection *c)
 
 static void accept_one(struct forwarder *f, int listener)
 {
-	union address own;
+	union address own = { 0 };
 	struct connection *c = calloc(1, sizeof(*c));
 	if (!c) {
 		f->pause = true;

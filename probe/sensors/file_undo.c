@@ -1,5 +1,6 @@
 #include "probe/sensors/file_undo.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -127,6 +128,7 @@ static bool has_other_names(const struct spot *s)
 
 static int remove_it(const struct spot *s, struct err *e)
 {
+	assert(s->name);
 	if (!*s->name)
 		return err_set(e, EBUSY, "it is the place itself");
 	if (unlinkat(s->dir, s->name, dir_is_folder(s->dir, s->name) ? AT_REMOVEDIR : 0) &&

@@ -178,7 +178,7 @@ static void unix_key(const struct socket_info *info, char key[SOCKET_NAME_MAX + 
 {
 	char *to = stpcpy(key, "unix:");
 	if (is_any_name(info)) {
-		strcpy(to, "@(any)");
+		memcpy(to, "@(any)", sizeof("@(any)"));
 		return;
 	}
 	memcpy(to, info->name, info->name_len);
@@ -319,7 +319,7 @@ static int network_look(void *memory, const struct vantage *v, bool full, struct
 {
 	struct network *n = memory;
 	struct look look = { .n = n, .v = v, .sink = sink };
-	struct counts counts;
+	struct counts counts = { 0 };
 	if (v->sockets < 0 || n->counts[0] < 0)
 		return sink_blind(sink, UNTOLD);
 	int r = read_counts(n, &counts);

@@ -1,5 +1,6 @@
 #include "runner/drive/layer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -243,11 +244,12 @@ static int search(const struct config *c, const struct cell_spec *spec, FILE *sa
 		  struct layer *layer, struct err *e)
 {
 	cleanup_free char *path = NULL;
-	struct digest key;
+	struct digest key = DIGEST_NULL;
 	int r = layers_folder(c, &path, e);
 	r = r ? r : layer_key(c, spec->env, &key, e);
 	if (r)
 		return r;
+	assert(path);
 	digest_hex(key, layer->digest);
 	if (asprintf(&layer->path, "%s/%s/layer", path, layer->digest) < 0) {
 		layer->path = NULL;

@@ -59,7 +59,7 @@ static int add_input(struct inputs *in, const char *path, struct err *e)
 {
 	const char *name = path + strlen(in->project) + 1;
 	char hex[DIGEST_HEX];
-	struct digest stamp;
+	struct digest stamp = DIGEST_NULL;
 	struct stat st;
 	if (++in->len > LAYER_INPUTS_MAX) {
 		err_set(e, E2BIG, "the inputs of prepare are over %d files", LAYER_INPUTS_MAX);

@@ -174,8 +174,7 @@ static int cut_short(struct run *run, struct err *e)
 	cJSON_AddStringToObject(line, "outcome", "interrupted");
 	cJSON_AddNumberToObject(line, "exit",
 				WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-	cJSON_AddNumberToObject(line, "seconds",
-				(double)(clock_ms() - run->began_ms) / 1000);
+	cJSON_AddNumberToObject(line, "seconds", (double)(clock_ms() - run->began_ms) / 1000);
 	cJSON_AddNullToObject(line, "tracker");
 	cJSON_AddNullToObject(line, "tracker_why");
 	cJSON_AddNumberToObject(line, "refused", 0);

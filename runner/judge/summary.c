@@ -148,11 +148,13 @@ static bool is_allowed(const cJSON *row)
 /* Where a change goes; NULL: it is nothing to tell. */
 static struct summary_changes *list_for(struct summary *s, const cJSON *row)
 {
+	assert(s);
 	if (is_allowed(row))
 		return NULL;
 	if (text_eq(json_text(row, "kind"), "leak"))
 		return json_true(row, "damage") ? &s->damage : &s->leaks;
-	return s->contain && text_eq(json_text(row, "domain"), "files") ? &s->writes : NULL;
+	bool contained = s->contain && text_eq(json_text(row, "domain"), "files");
+	return contained ? &s->writes : NULL;
 }
 
 static const char *code_in(const struct summary *s, const struct summary_changes *list,

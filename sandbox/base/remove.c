@@ -44,7 +44,9 @@ static int move_up(struct removal *removal, int dir_fd, const char *name)
 static int empty(struct removal *removal, const char *name)
 {
 	cleanup_dir DIR *dir = open_folder(removal->top, name);
-	int r = dir ? 0 : -errno;
+	if (!dir)
+		return -errno;
+	int r = 0;
 	const struct dirent *entry;
 	while (!r && (entry = dir_next(dir))) {
 		if (dir_is_folder(dirfd(dir), entry->d_name))
@@ -85,11 +87,11 @@ static int empty_top(struct removal *removal)
 int remove_tree(int dir_fd, const char *name, struct err *e)
 {
 	cleanup_dir DIR *dir = open_folder(dir_fd, name);
-	int r = dir ? 0 : -errno;
-	if (r == -ENOENT)
+	if (!dir && errno == ENOENT)
 		return 0;
-	if (!r)
-		r = empty_top(&(struct removal){ .top = dirfd(dir) });
+	if (!dir)
+		return err_sys(e, "remove %s", name);
+	int r = empty_top(&(struct removal){ .top = dirfd(dir) });
 	if (!r && unlinkat(dir_fd, name, AT_REMOVEDIR) < 0)
 		r = -errno;
 	return r ? err_set(e, -r, "remove %s: %s", name, strerrordesc_np(-r)) : 0;

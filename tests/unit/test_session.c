@@ -421,6 +421,7 @@ static const struct {
 	  "test b absent (the time limit of the run passed before this test)\n"
 	  "end timeout\n" },
 	{ "after ctrl-C the running test has no outcome",
+	  // NOLINTNEXTLINE(bugprone-suspicious-missing-comma): START joins three texts
 	  { "H/p", "Ca b", START("a"), "I", "D" },
 	  { .wait_status = 2 << 8, .interrupted = true },
 	  "order a b\n"
