@@ -372,6 +372,18 @@ int cell_kill(struct cell *cell, struct err *e)
 	return sync_tell(cell->control, SYNC_KILL, 0, e);
 }
 
+int cell_end_survivors(struct cell *cell, struct err *e)
+{
+	struct cell_event killed = { 0 };
+	int r = cell_kill(cell, e);
+	r = r ? r : cell_read(cell, &killed, e);
+	if (!r && killed.survivors_len)
+		r = err_set(e, EBUSY,
+			    "%u processes of the cell do not die: what it wrote is left alone",
+			    killed.survivors_len);
+	return r;
+}
+
 int cell_signal(struct cell *cell, int signal, struct err *e)
 {
 	return sync_tell(cell->control, SYNC_SIGNAL, signal, e);

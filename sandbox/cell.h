@@ -139,6 +139,8 @@ int cell_stop(struct cell *cell, int signal, struct err *e);
 /* Kill the command at once; CELL_EXITED follows. After that: kill the survivors, and CELL_EXITED
  * follows once more, with those that could not be killed in ten seconds. */
 int cell_kill(struct cell *cell, struct err *e);
+/* After CELL_EXITED: kill whatever still lives, and wait until it is dead. -EBUSY: some do not die. */
+int cell_end_survivors(struct cell *cell, struct err *e);
 /* Pass a signal on to the command (SIGTSTP, SIGCONT, SIGUSR1, SIGWINCH …). */
 int cell_signal(struct cell *cell, int signal, struct err *e);
 

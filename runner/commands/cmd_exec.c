@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runner/command.h"
@@ -20,6 +19,7 @@
 #include "runner/report/effects.h"
 #include "runner/terminal.h"
 #include "sandbox/base/cleanup.h"
+#include "sandbox/base/clock.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/env.h"
@@ -94,19 +94,6 @@ static int let_go(struct exec *x, struct err *e)
 	cell_view_done(&x->cell.view);
 	int r = cell_release(&x->cell, e);
 	x->cell = CELL_NULL;
-	return r;
-}
-
-/* Nobody may be at work while we look. */
-static int kill_survivors(struct exec *x, struct err *e)
-{
-	struct cell_event killed = { 0 };
-	int r = x->end.survivors_len ? cell_kill(&x->cell, e) : 0;
-	if (!r && x->end.survivors_len)
-		r = cell_read(&x->cell, &killed, e);
-	if (!r && killed.survivors_len)
-		r = err_set(e, EBUSY, "%u processes of the cell do not die: what changed is not told",
-			    killed.survivors_len);
 	return r;
 }
 
@@ -193,7 +180,8 @@ static int after(struct exec *x, struct err *e)
 {
 	if (x->end.exec_failed)
 		return explain_exec(x, e);
-	int r = x->base || x->prepared.keeps.len ? kill_survivors(x, e) : 0;
+	bool looks = x->base || x->prepared.keeps.len; /* and nobody may be at work meanwhile */
+	int r = looks && x->end.survivors_len ? cell_end_survivors(&x->cell, e) : 0;
 	if (!r && x->base)
 		r = changes_look(x->base, &x->cell, &x->changes, e);
 	struct err why = ERR_NULL;
@@ -205,13 +193,6 @@ static int after(struct exec *x, struct err *e)
 		return kept;
 	}
 	return r ? r : let_go(x, e);
-}
-
-static double seconds_now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static int run_command(struct exec *x, const struct signals *signals, struct err *e)
@@ -230,11 +211,11 @@ static int run_command(struct exec *x, const struct signals *signals, struct err
 		r = changes_begin(&x->cell, p->zones, p->zones_len, &x->base, e);
 	if (r)
 		return r;
-	x->seconds = -seconds_now();
+	x->seconds = -clock_seconds();
 	tty_begin(&tty, x->cell.tty);
 	r = solo_run(&solo, &x->end, e);
 	tty_end(&tty);
-	x->seconds += seconds_now();
+	x->seconds += clock_seconds();
 	return r;
 }
 

@@ -6,6 +6,7 @@
 
 #include "probe/sensor.h"
 #include "sandbox/base/cleanup.h"
+#include "sandbox/base/clock.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fault.h"
 #include "sandbox/base/fd.h"
@@ -28,7 +29,7 @@ const char *chronicle_name(const void *with, int number)
 void chronicle_init(struct chronicle *c, const struct session_setup *setup)
 {
 	*c = (struct chronicle){ .setup = setup, .suite = SUITE_NULL, .names = { chronicle_name, c } };
-	clock_gettime(CLOCK_MONOTONIC, &c->start);
+	c->began = clock_seconds();
 }
 
 void chronicle_done(struct chronicle *c)
@@ -270,17 +271,13 @@ int chronicle_finish(struct chronicle *c, const struct chronicle_end *end, struc
 	if (!alive || !nobodys)
 		return err_set(e, ENOMEM, "write the end of the order");
 	int status = end->wait_status;
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	cJSON *line = line_new(c, "end");
 	cJSON_AddStringToObject(line, "outcome", end->outcome);
 	cJSON_AddNumberToObject(line, "exit",
 				WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 	if (end->why)
 		json_add_name(line, "why", end->why);
-	cJSON_AddNumberToObject(line, "seconds",
-				(double)(now.tv_sec - c->start.tv_sec) +
-					(double)(now.tv_nsec - c->start.tv_nsec) / 1e9);
+	cJSON_AddNumberToObject(line, "seconds", clock_seconds() - c->began);
 	const char *why = NULL;
 	const char *tracker = fingerprint_tracker(c->prints, &why);
 	json_add_name(line, "tracker", tracker);

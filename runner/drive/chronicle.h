@@ -7,7 +7,6 @@
  * and the channel.
  */
 #include <stdint.h>
-#include <time.h>
 
 #include "probe/event.h"
 #include "probe/fingerprint.h"
@@ -29,7 +28,7 @@ struct chronicle {
 	struct suite suite;
 	struct fingerprint *prints;
 	struct names names;
-	struct timespec start;
+	double began; /* clock_seconds() */
 	uint64_t refused;
 };
 

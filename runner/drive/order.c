@@ -293,16 +293,10 @@ static bool has_keeps(const struct order_setup *setup)
 /* When nobody is at work in the cell any more. */
 static int bring_out(struct run *run, struct err *e)
 {
-	struct cell_event killed;
-	int r = cell_kill(&run->cell, e);
-	r = r ? r : cell_read(&run->cell, &killed, e);
-	if (r)
-		return r;
-	if (killed.survivors_len)
-		return err_set(e, EBUSY, "%u processes of the cell do not die: nothing is kept",
-			       killed.survivors_len);
-	keeps_bring(run->setup->keeps, &run->cell, &run->result->not_kept);
-	return 0;
+	int r = cell_end_survivors(&run->cell, e);
+	if (!r)
+		keeps_bring(run->setup->keeps, &run->cell, &run->result->not_kept);
+	return r;
 }
 
 /* The suite writes into a pipe of ours, never into a file of the host. */

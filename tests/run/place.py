@@ -27,7 +27,7 @@ def ok(holds, name, *shown):
     global count, failed
     count += 1
     failed += not holds
-    print("%sok %d - %s" % ("" if holds else "not ", count, name.replace("#", "")))
+    print("%sok %d - %s" % ("" if holds else "not ", count, name.replace("#", "")), flush=True)  # some fork
     for text in shown if not holds else ():
         print("\n".join("# " + line for line in str(text).split("\n")))
 
@@ -35,7 +35,7 @@ def ok(holds, name, *shown):
 def skip(name, why):
     global count
     count += 1
-    print("ok %d - %s # SKIP %s" % (count, name, why))
+    print("ok %d - %s # SKIP %s" % (count, name, why), flush=True)
 
 
 def plan():

@@ -12,10 +12,10 @@ import sys
 import tempfile
 
 import schema
+from place import NO_LONGER_THAN, ok, plan, skip
 
 FUMEHOOD, EMULATE = map(os.path.realpath, sys.argv[1:3])
 ROOT = os.getuid() == 0
-NO_LONGER_THAN = 120
 
 # A namespace of its own for what the emulation does; a user needs one with capabilities.
 NEW_USER = "unshare --user --map-current-user --keep-caps "
@@ -93,25 +93,6 @@ REFUSED = [
     )
     for name in ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup", "time")
 ]
-
-count = 0
-failed = 0
-
-
-def ok(holds, name, seen=""):
-    global count, failed
-    count += 1
-    failed += not holds
-    print("%sok %d - %s" % ("" if holds else "not ", count, name.replace("#", "")), flush=True)
-    if not holds:
-        print("\n".join("# " + line for line in str(seen).splitlines()[-40:]), flush=True)
-
-
-def skip(name, why):
-    global count
-    count += 1
-    print("ok %d - %s # SKIP %s" % (count, name, why), flush=True)
-
 
 def is_sanitized():
     with open(FUMEHOOD, "rb") as program:
@@ -281,8 +262,7 @@ def main():
             part(place)
     finally:
         place.done()
-    print("1..%d" % count)
-    return failed > 0
+    return plan()
 
 
 sys.exit(main())

@@ -14,13 +14,12 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 
 import schema
+from place import NO_LONGER_THAN, ok, plan, wait_for
 
 FUMEHOOD, EMULATE = map(os.path.realpath, sys.argv[1:3])
 HERE = os.path.dirname(os.path.realpath(__file__))
-NO_LONGER_THAN = 120
 PYTHON = "/usr/bin/python3"
 
 ZERO = 'unshare --user --map-current-user --keep-caps sh -c \'echo 0 >/proc/sys/user/max_user_namespaces && "$@"\' sh "$@"'
@@ -68,28 +67,6 @@ def test_lasts():
     time.sleep(600)
 """
 REFUSED = "def test_refused(): open('/tmp/fumehood-refused', 'w')\n"
-
-count = 0
-failed = 0
-
-
-def ok(holds, name, seen=""):
-    global count, failed
-    count += 1
-    failed += not holds
-    print("%sok %d - %s" % ("" if holds else "not ", count, name.replace("#", "")), flush=True)
-    if not holds:
-        print("\n".join("# " + line for line in str(seen).splitlines()[-40:]), flush=True)
-
-
-def eventually(holds):
-    """What ends in the background."""
-    for _ in range(400):
-        if holds():
-            return True
-        time.sleep(0.05)
-    return False
-
 
 class Place:
     def __init__(self, files):
@@ -190,7 +167,7 @@ def a_ledger(name, around):
     keep = ["--keep", "new", "--keep", place.home + "/it=it", "--", "/bin/sh", "-c", "echo new >new; echo it >~/it"]
     status, out, err = place.landlock("exec", ["--accept-reduced", "all", *keep], around=around)
     ok(status == 0 and place.read("new", "it") == "new\nit\n", name + ": but for what is kept", err)
-    ok(eventually(place.is_clean), name + ": nothing is left behind by it", os.listdir(place.tmp))
+    ok(wait_for(place.is_clean), name + ": nothing is left behind by it", os.listdir(place.tmp))
     place.done()
 
 
@@ -291,13 +268,13 @@ def deaths():
     args = [FUMEHOOD, "run", "--isolation", "landlock", "--", PYTHON, "-m", "pytest"]
     for name, number in ("KILL", signal.SIGKILL), ("TERM", signal.SIGTERM), ("INT", signal.SIGINT):
         process = place.start(["env"] + args, around='exec "$@"')
-        ok(eventually(place.sleepers), "a suite runs")
+        ok(wait_for(place.sleepers), "a suite runs")
         process.send_signal(number)
         process.communicate(timeout=NO_LONGER_THAN)
         ok(process.returncode == (-9 if name == "KILL" else 130), "SIG%s to the runner" % name, process.returncode)
-        ok(eventually(place.is_clean), "SIG%s to the runner leaves nothing" % name, os.listdir(place.tmp))
+        ok(wait_for(place.is_clean), "SIG%s to the runner leaves nothing" % name, os.listdir(place.tmp))
     process = place.start(["env"] + args, around='exec "$@"')
-    eventually(place.sleepers)
+    wait_for(place.sleepers)
     wardens = subprocess.run(["pgrep", "-x", "-P", str(process.pid), "warden"], capture_output=True, text=True, check=False)
     for pid in wardens.stdout.split():
         os.kill(int(pid), signal.SIGKILL)
@@ -310,14 +287,14 @@ def deaths():
     status, _, err = place.landlock("exec", ["--accept-reduced", "all", "--", "/bin/true"])
     ok(status == 0 and place.is_clean(), "the next one removes what it left", err)
     status, out, err = place.landlock("run", ["--timeout", "2s", "--grace", "1s", "--", PYTHON, "-m", "pytest"])
-    ok(status == 124 and eventually(place.is_clean), "a time limit leaves nothing", out + err)
+    ok(status == 124 and wait_for(place.is_clean), "a time limit leaves nothing", out + err)
     if os.getuid():
         script = "import resource as r; print(r.getrlimit(r.RLIMIT_NPROC)[1])"
         status, out, err = place.landlock("exec", ["-q", "--accept-reduced", "all", "--", PYTHON, "-c", script])
         ok(status == 0 and 4096 <= int(out) < 30000, "a bound on processes", out + err)
     script = "for i in $(seq 200); do setsid -f sleep %s; done; exit 0" % place.nap
     status, _, err = place.landlock("exec", ["--accept-reduced", "all", "--", "/bin/sh", "-c", script])
-    ok(status == 0 and eventually(place.is_clean), "nor do 200 daemons", err)
+    ok(status == 0 and wait_for(place.is_clean), "nor do 200 daemons", err)
     place.done()
 
 
@@ -359,8 +336,7 @@ def main():
     ways_out()
     deaths()
     told()
-    print("1..%d" % count)
-    return failed > 0
+    return plan()
 
 
 sys.exit(main())
