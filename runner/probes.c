@@ -127,14 +127,15 @@ int probes_read(const struct json_source *src, const cJSON *list, struct probes 
 
 cJSON *probes_json(const struct probes *probes)
 {
-	cJSON *array = cJSON_CreateArray();
+	cleanup_json cJSON *array = cJSON_CreateArray();
 	for (size_t i = 0; array && i < probes->len; i++) {
 		const struct probe *p = &probes->at[i];
 		cJSON *object = cJSON_CreateObject();
-		json_add_name(object, "name", p->name);
-		cJSON_AddItemToObject(object, "run", json_texts((const char *const *)p->run.at));
-		cJSON_AddNumberToObject(object, "timeout", p->timeout_ms);
-		cJSON_AddItemToArray(array, object);
+		if (!object || !cJSON_AddItemToArray(array, object) ||
+		    json_add_name(object, "name", p->name) ||
+		    !json_add(object, "run", json_texts((const char *const *)p->run.at)) ||
+		    !cJSON_AddNumberToObject(object, "timeout", p->timeout_ms))
+			return NULL;
 	}
-	return array;
+	return take_ptr(&array);
 }

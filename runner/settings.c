@@ -434,27 +434,28 @@ void settings_done(struct config *c)
 
 static cJSON *variables_json(const struct strv *list)
 {
-	cJSON *object = cJSON_CreateObject();
+	cleanup_json cJSON *object = cJSON_CreateObject();
 	for (size_t i = 0; object && i < list->len; i++) {
 		const char *value = strchr(list->at[i], '=') + 1;
-		char name[256];
 		char hex[DIGEST_HEX];
-		snprintf(name, sizeof(name), "%.*s", (int)(value - 1 - list->at[i]), list->at[i]);
-		cJSON *told = cJSON_AddObjectToObject(object, name);
-		cJSON_AddNumberToObject(told, "len", (double)strlen(value));
-		cJSON_AddStringToObject(told, "digest",
-					digest_hex(digest_bytes(value, strlen(value)), hex));
+		cleanup_free char *name = strndup(list->at[i], (size_t)(value - 1 - list->at[i]));
+		cJSON *told = name ? cJSON_AddObjectToObject(object, name) : NULL;
+		digest_hex(digest_bytes(value, strlen(value)), hex);
+		if (!told || !cJSON_AddNumberToObject(told, "len", (double)strlen(value)) ||
+		    !cJSON_AddStringToObject(told, "digest", hex))
+			return NULL;
 	}
-	return object;
+	return take_ptr(&object);
 }
 
 static cJSON *steps_json(const struct steps *steps)
 {
-	cJSON *object = cJSON_CreateObject();
-	cJSON_AddStringToObject(object, "when", prepare_names[steps->when]);
-	cJSON_AddItemToObject(object, "run", json_texts((const char *const *)steps->run.at));
-	cJSON_AddItemToObject(object, "inputs", json_texts((const char *const *)steps->inputs.at));
-	return object;
+	cleanup_json cJSON *object = cJSON_CreateObject();
+	if (!object || !cJSON_AddStringToObject(object, "when", prepare_names[steps->when]) ||
+	    !json_add(object, "run", json_texts((const char *const *)steps->run.at)) ||
+	    !json_add(object, "inputs", json_texts((const char *const *)steps->inputs.at)))
+		return NULL;
+	return take_ptr(&object);
 }
 
 cJSON *setting_json(const struct config *c, const struct setting *s)

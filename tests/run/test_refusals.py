@@ -21,6 +21,7 @@ PARTS = (
     "no_new_privs, seccomp, limits"
 )
 HERE = "{}/fumehood.json:1:16: "
+TOLD = "status 0; nothing changed\nfumehood: "  # the command did its part, and that is said first
 NO_COMMAND = "there is no command to run\nhint: say what to run: fumehood exec -- CMD"
 
 
@@ -61,12 +62,12 @@ ROWS = [
     (
         ran("--keep", "none"),
         EXEC,
-        "--keep: in the cell, look at {}/none: No such file or directory",
+        TOLD + "--keep: in the cell, look at {}/none: No such file or directory",
     ),
     (
         ran("--keep", "folder/none/x"),
         EXEC,
-        "--keep: in the cell, open the folder of {}/folder/none/x: No such file or directory",
+        TOLD + "--keep: in the cell, open the folder of {}/folder/none/x: No such file or directory",
     ),
     (ran("--keep", ""), EXEC, "--keep: an entry is empty"),
     (ran("--timeout", "x"), EXEC, '--timeout: "x" ' + DURATION),

@@ -7,6 +7,9 @@
 
 #define ARGS_MAX 12
 
+#define X50       "XXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX"
+#define LONG_NAME X50 X50 X50 X50 X50 X50 /* of a variable: there is no bound on them */
+
 /* What the command line and fumehood.json give: a piece of config_json(), or an error. */
 static const struct {
 	const char *file; /* NULL: there is none */
@@ -20,6 +23,7 @@ static const struct {
 	{ NULL, { "--network", "host", "--", "pytest" }, "\"network\":\"host\"" },
 	{ NULL, { "--network=host" }, "\"network\":\"host\"" },
 	{ NULL, { "--env=A=1", "--env", "B=x=y" }, "\"env.set\":{\"A\":{\"len\":1,\"digest\":\"" },
+	{ NULL, { "--env", LONG_NAME "=1" }, "\"env.set\":{\"" LONG_NAME "\":{\"len\":1," },
 	{ NULL,
 	  { "--env", "A=1", "--env", "A=22", "--env", "AB=333" },
 	  "\"env.set\":{\"A\":{\"len\":2," },
