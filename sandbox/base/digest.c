@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include "sandbox/base/cleanup.h"
+#include "sandbox/base/digest_avx2.h"
 #include "sandbox/base/err.h"
 
 #define CHUNK_LEN (64 * 1024) /* fits the second-level cache, beside what it is copied from */
@@ -53,6 +54,14 @@ static bool all_zero(const char *bytes, size_t len)
 	return bytes[0] == 0 && memcmp(bytes, bytes + 1, len - 1) == 0;
 }
 
+static void update(XXH3_state_t *state, const void *bytes, size_t len)
+{
+	if (digest_avx2_works())
+		digest_avx2_update(state, bytes, len);
+	else
+		XXH3_128bits_update(state, bytes, len);
+}
+
 /* A file of a terabyte can be one hole: it is told by its size and the chunks that hold something,
  * so that holes cost nothing and a written zero is still the same as a hole. */
 static int digest_chunks(int fd, char *chunk, XXH3_state_t *state, uint64_t *ret_len, struct err *e)
@@ -67,8 +76,8 @@ static int digest_chunks(int fd, char *chunk, XXH3_state_t *state, uint64_t *ret
 			break;
 		hole = all_zero(chunk, (size_t)n); /* it may be one */
 		if (!hole) {
-			XXH3_128bits_update(state, &at, sizeof(at));
-			XXH3_128bits_update(state, chunk, (size_t)n);
+			update(state, &at, sizeof(at));
+			update(state, chunk, (size_t)n);
 		}
 		at += (uint64_t)n;
 	}
@@ -76,7 +85,7 @@ static int digest_chunks(int fd, char *chunk, XXH3_state_t *state, uint64_t *ret
 	if (end < 0)
 		return err_sys(e, "find the end of a file to hash it");
 	*ret_len = (uint64_t)end;
-	XXH3_128bits_update(state, ret_len, sizeof(*ret_len));
+	update(state, ret_len, sizeof(*ret_len));
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "sandbox/base/buf.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/digest.h"
+#include "sandbox/base/digest_avx2.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/json.h"
 #include "sandbox/base/map.h"
@@ -137,6 +138,46 @@ static void test_digest(void)
 	       "the digest is XXH3-128");
 }
 
+/* Fed in pieces of that length: as wide as the processor can, or as the library does. */
+static struct digest digest_pieces(XXH3_state_t *state, const char *bytes, size_t len, size_t piece,
+				   bool wide)
+{
+	XXH3_128bits_reset(state);
+	for (size_t at = 0; at < len; at += piece) {
+		size_t n = len - at < piece ? len - at : piece;
+		if (wide)
+			digest_avx2_update(state, bytes + at, n);
+		else
+			XXH3_128bits_update(state, bytes + at, n);
+	}
+	XXH128_hash_t hash = XXH3_128bits_digest(state);
+	return (struct digest){ .high = hash.high64, .low = hash.low64 };
+}
+
+static void test_digest_avx2(void)
+{
+	static const size_t pieces[] = { 1, 31, 64, 255, 256, 257, 1024, 4097, 1 << 16 };
+	static char bytes[(1 << 16) + 3];
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (char)(i * i >> 3);
+	if (!digest_avx2_works()) {
+		tap_skip("this processor has no AVX2", "a digest by AVX2");
+		return;
+	}
+	XXH3_state_t *state = XXH3_createState();
+	size_t wrong = 0;
+	size_t seen = 0;
+	for (size_t len = 0; len <= sizeof(bytes); len += len < 1300 ? 1 : 1021) {
+		struct digest whole = digest_bytes(bytes, len);
+		for (size_t i = 0; i < countof(pieces); i++, seen++)
+			wrong +=
+				!digest_eq(digest_pieces(state, bytes, len, pieces[i], true), whole) ||
+				!digest_eq(digest_pieces(state, bytes, len, pieces[i], false), whole);
+	}
+	XXH3_freeState(state);
+	tap_ok(seen > 10000 && wrong == 0, "AVX2 changes no digest: %zu of %zu", wrong, seen);
+}
+
 /* Of a file of that length, with text at `at` and holes or zeros around it. */
 static struct digest digest_of(off_t len, off_t at, const char *text, bool zeros)
 {
@@ -194,6 +235,7 @@ int main(void)
 	test_json_keys();
 	test_map();
 	test_digest();
+	test_digest_avx2();
 	test_digest_file();
 	test_text();
 	return tap_done();
