@@ -25,7 +25,9 @@
 
 #define TAIL_LINES 20
 
-static const struct order canonical = { .name = "canonical", .view = "canonical" };
+static const struct order canonical = { .name = (char[]){ "canonical" },
+					.view = VIEW_CANONICAL,
+					.as_collected = true };
 
 struct run {
 	const struct config *config;

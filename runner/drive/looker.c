@@ -169,7 +169,7 @@ static int look_at_suite(const void *with, const struct cell *cell, int channel,
 		sensors[n++] = *s;
 	}
 	struct session_setup session = { .order = order->name,
-					 .view = order->view,
+					 .view = view_names[order->view],
 					 .project = setup->spec->project_seen,
 					 .vantage = &vantage,
 					 .sensors = sensors,

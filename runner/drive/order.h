@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runner/plan/order.h"
 #include "sandbox/base/err.h"
 #include "sandbox/cell.h"
 
@@ -16,11 +17,6 @@ struct keeps;
 struct ledger;
 struct progress;
 struct vantage_zone;
-
-struct order {
-	const char *name; /* "canonical"; names the log and every line in the ledger */
-	const char *view; /* in the ledger: what the order is for; "canonical" */
-};
 
 /* All that one order is run with; borrowed. */
 struct order_setup {

@@ -1,0 +1,228 @@
+#include "runner/judge/history.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+
+#define AGAIN " (again)" /* behind the id of a test's second run, in view repeated */
+
+static int no_memory(struct err *e)
+{
+	return err_set(e, ENOMEM, "keep what an order did: no memory");
+}
+
+static int bad_line(struct err *e, const char *kind, const char *what)
+{
+	err_set(e, EINVAL, "read the ledger: a line of kind %s has no %s", kind, what);
+	return err_status(e, STATUS_DATA);
+}
+
+static void played_done(struct played *p)
+{
+	order_done(&p->order);
+	free(p->outcomes);
+	free(p->again);
+	free(p->collected);
+	free(p->asked);
+	*p = (struct played){ 0 };
+}
+
+void history_done(struct history *h)
+{
+	for (size_t i = 0; i < h->len; i++)
+		played_done(&h->orders[i]);
+	free(h->orders);
+	map_done(&h->by_name);
+	roster_done(&h->roster);
+	*h = HISTORY_NULL;
+}
+
+static struct played *find(const struct history *h, const char *name)
+{
+	uintptr_t at = (uintptr_t)map_get(&h->by_name, name);
+	return at ? &h->orders[at - 1] : NULL;
+}
+
+const struct played *history_find(const struct history *h, const char *name)
+{
+	return find(h, name);
+}
+
+static enum outcome outcome_in(const struct played *p, uint32_t test, bool again)
+{
+	for (size_t i = 0; i < p->order.tests_len; i++)
+		if (p->order.tests[i] == test && p->again[i] == again)
+			return p->outcomes[i];
+	return OUTCOME_N;
+}
+
+enum outcome played_outcome(const struct played *p, uint32_t test)
+{
+	return outcome_in(p, test, false);
+}
+
+enum outcome played_again(const struct played *p, uint32_t test)
+{
+	return outcome_in(p, test, true);
+}
+
+/* ---- reading ---- */
+
+/* The numbers of an array of ids, behind those that *ret has. */
+static int read_tests(struct history *h, const cJSON *ids, uint32_t **ret, size_t *ret_len)
+{
+	size_t n = (size_t)cJSON_GetArraySize(ids);
+	if (!n)
+		return 0;
+	uint32_t *more = reallocarray(*ret, *ret_len + n, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	*ret = more;
+	const cJSON *id;
+	cJSON_ArrayForEach(id, ids)
+	{
+		if (cJSON_IsString(id) && roster_add(&h->roster, id->valuestring, &more[(*ret_len)++]))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static size_t name_find(const char *const *names, size_t n, const char *name)
+{
+	size_t i = 0;
+	while (i < n && !text_eq(names[i], name))
+		i++;
+	return i;
+}
+
+static int read_vary(const cJSON *line, struct strv *ret)
+{
+	const cJSON *text;
+	cJSON_ArrayForEach(text, cJSON_GetObjectItemCaseSensitive(line, "vary"))
+	{
+		if (cJSON_IsString(text) && strv_add(ret, text->valuestring))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static const char *shuffle_find(const char *name)
+{
+	for (size_t i = 0; shuffle_names[i]; i++)
+		if (text_eq(shuffle_names[i], name))
+			return shuffle_names[i];
+	return NULL;
+}
+
+/* An order begins, or begins again: what there was of it is forgotten. */
+static int read_begin(struct history *h, const cJSON *line, struct err *e)
+{
+	const char *name = json_text(line, "order");
+	struct played *p = find(h, name);
+	if (p) {
+		played_done(p);
+	} else {
+		struct played *more = reallocarray(h->orders, h->len + 1, sizeof(*more));
+		if (!more)
+			return no_memory(e);
+		h->orders = more;
+		void *at = (void *)(uintptr_t)(h->len + 1); // NOLINT(performance-no-int-to-ptr)
+		if (map_put(&h->by_name, name, at))
+			return no_memory(e);
+		p = &more[h->len++];
+		*p = (struct played){ 0 };
+	}
+	struct order *o = &p->order;
+	o->view = (enum view)name_find(view_names, VIEW_N, json_text(line, "view"));
+	o->role = (enum role)name_find(role_names, ROLE_N, json_text(line, "role"));
+	if (o->view == VIEW_N || o->role == ROLE_N)
+		return bad_line(e, "begin", "view or role that is known");
+	o->shuffle = shuffle_find(json_text(line, "shuffle"));
+	const cJSON *seed = cJSON_GetObjectItemCaseSensitive(line, "seed");
+	o->seeded = cJSON_IsNumber(seed);
+	o->seed = o->seeded ? (uint64_t)seed->valuedouble : 0;
+	const cJSON *tests = cJSON_GetObjectItemCaseSensitive(line, "tests");
+	o->as_collected = !cJSON_IsArray(tests);
+	o->name = strdup(name);
+	if (!o->name || read_vary(line, &o->vary) || read_tests(h, tests, &p->asked, &p->asked_len))
+		return no_memory(e);
+	return 0;
+}
+
+static int read_order(struct history *h, struct played *p, const cJSON *line, struct err *e)
+{
+	const cJSON *tests = cJSON_GetObjectItemCaseSensitive(line, "tests");
+	return read_tests(h, tests, &p->collected, &p->collected_len) ? no_memory(e) : 0;
+}
+
+static int played_add(struct played *p, uint32_t test, enum outcome outcome, bool again)
+{
+	size_t n = p->order.tests_len + 1;
+	uint32_t *tests = reallocarray(p->order.tests, n, sizeof(*tests));
+	p->order.tests = tests ? tests : p->order.tests;
+	uint8_t *outcomes = reallocarray(p->outcomes, n, sizeof(*outcomes));
+	p->outcomes = outcomes ? outcomes : p->outcomes;
+	bool *second = reallocarray(p->again, n, sizeof(*second));
+	p->again = second ? second : p->again;
+	if (!tests || !outcomes || !second)
+		return -ENOMEM;
+	tests[n - 1] = test;
+	outcomes[n - 1] = (uint8_t)outcome;
+	second[n - 1] = again;
+	p->order.tests_len = n;
+	return 0;
+}
+
+static int read_test(struct history *h, struct played *p, const cJSON *line, struct err *e)
+{
+	cleanup_free char *id = NULL;
+	if (json_get_name(line, "test", &id))
+		return no_memory(e);
+	enum outcome outcome = outcome_find(json_text(line, "outcome"));
+	if (!id || outcome == OUTCOME_N)
+		return bad_line(e, "test", "test or no known outcome");
+	bool again = p->order.view == VIEW_REPEATED && text_ends(id, AGAIN);
+	if (again)
+		id[strlen(id) - strlen(AGAIN)] = '\0';
+	uint32_t test;
+	return roster_add(&h->roster, id, &test) || played_add(p, test, outcome, again)
+		       ? no_memory(e)
+		       : 0;
+}
+
+static int read_end(struct history *h, struct played *p, const cJSON *line, struct err *e)
+{
+	(void)h;
+	const char *outcome = json_text(line, "outcome");
+	if (!outcome)
+		return bad_line(e, "end", "outcome");
+	p->ended = true;
+	p->complete = !text_eq(outcome, "interrupted") && !text_eq(outcome, "timeout");
+	p->seconds = json_number(line, "seconds", 0);
+	p->missing_len =
+		(size_t)cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(line, "missing"));
+	return 0;
+}
+
+int history_line(struct history *h, const char *kind, const cJSON *line, struct err *e)
+{
+	static const struct {
+		const char *kind;
+		int (*read)(struct history *h, struct played *p, const cJSON *line, struct err *e);
+	} kinds[] = { { "order", read_order }, { "test", read_test }, { "end", read_end } };
+	const char *name = json_text(line, "order");
+	if (!name)
+		return bad_line(e, kind, "order");
+	if (text_eq(kind, "begin"))
+		return read_begin(h, line, e);
+	for (size_t i = 0; i < countof(kinds); i++) {
+		if (!text_eq(kind, kinds[i].kind))
+			continue;
+		struct played *p = find(h, name);
+		return p ? kinds[i].read(h, p, line, e) : bad_line(e, kind, "begin before it");
+	}
+	return 0;
+}
