@@ -71,7 +71,6 @@ static bool add_layer(cJSON *tree, const struct layer *layer)
 static cJSON *tree_of(const struct about *a)
 {
 	const struct cell_spec *spec = &a->prepared->spec;
-	const char *const plan[] = { a->order, NULL };
 	cleanup_json cJSON *tree = cJSON_CreateObject();
 	if (!tree || !cJSON_AddNumberToObject(tree, "version", ABOUT_VERSION) ||
 	    !cJSON_AddStringToObject(tree, "fumehood", FUMEHOOD_VERSION) ||
@@ -79,7 +78,7 @@ static cJSON *tree_of(const struct about *a)
 	    !json_add(tree, "command", json_texts(spec->argv)) ||
 	    json_add_name(tree, "project", spec->project) || json_add_name(tree, "cwd", spec->cwd) ||
 	    !cJSON_AddStringToObject(tree, "adapter", a->adapter->name) ||
-	    !json_add(tree, "plan", json_texts(plan)) ||
+	    !json_add(tree, "plan", json_texts(a->plan)) ||
 	    !json_add(tree, "config", config_json(a->config, CONFIG_RUN)) ||
 	    !json_add(tree, "notes", json_texts((const char *const *)a->prepared->notes.at)) ||
 	    !json_add(tree, "environment", environment(a->prepared)) ||

@@ -19,8 +19,8 @@ struct about {
 	const struct prepared *prepared;
 	const struct layer *layer;         /* under the suite's cells */
 	const struct isolation *isolation; /* NULL: not known yet */
-	const char *order;
-	char started[32]; /* UTC; empty: now is taken */
+	const char *const *plan;           /* names of the orders, NULL-terminated */
+	char started[32];                  /* UTC; empty: now is taken */
 };
 
 /* Adds "isolation", and "isolation_why" for what is not verified. False: no memory. */
