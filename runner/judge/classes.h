@@ -1,0 +1,129 @@
+#pragma once
+/*
+ * classes: what kind of test each test of a run is, from what became of it in
+ * every order that swept or confirmed, and from what else is known of it. Pure.
+ *
+ * The sides of an outcome: it passed (passed, xfailed), it failed (outcome_failed), it
+ * told nothing (skipped, xpassed), or the test was absent. Who did not pass in an
+ * order though it passes in others is mixed, whichever side it was.
+ *
+ * Orders that never ended, or were cut short, tell nothing. Orders with something
+ * varied, parallel ones and the second runs of `repeated` are each a dimension of
+ * their own: no order dependence is read from them.
+ *
+ * Borrows the history. Owns its tables.
+ */
+#include "probe/event.h"
+#include "runner/judge/marks.h"
+
+struct history;
+
+/* In the order in which they are tried: the first that fits. */
+enum class {
+	CLASS_ABSENT,
+	CLASS_STABLE_FAIL,
+	CLASS_STABLE_SKIP,
+	CLASS_NONDETERMINISTIC,
+	CLASS_DAMAGE,
+	CLASS_FIXTURE_MUTATION,
+	CLASS_VICTIM,
+	CLASS_ORDER_SENSITIVE,
+	CLASS_LEAKS_ACROSS_WORKERS,
+	CLASS_BRITTLE,
+	CLASS_REPEAT_SENSITIVE,
+	CLASS_POLLUTER,
+	CLASS_LEAKY,
+	CLASS_ENVIRONMENT_SENSITIVE,
+	CLASS_STABLE_PASS,
+	CLASS_N,
+};
+
+/* What `check` makes of a test of that class. */
+enum check_says {
+	CHECK_BLOCK,  /* exit status 1 */
+	CHECK_FAILED, /* exit status 2 */
+	CHECK_WARN,
+	CHECK_NEVER,    /* nothing wrong, and no evidence either */
+	CHECK_EVIDENCE, /* it counts */
+};
+
+struct class_row {
+	const char *name; /* "order_sensitive" */
+	const char *code; /* of its finding, "FH203"; NULL: the class alone is none */
+	enum check_says check;
+};
+extern const struct class_row class_rows[CLASS_N];
+enum class class_find(const char *name); /* CLASS_N: there is none */
+
+/* All that the class of one test is decided by. */
+struct class_facts {
+	unsigned absent; /* orders that were to run it and did not, with nobody else to blame */
+	unsigned passed; /* runs, by side */
+	unsigned failed;
+	unsigned untold;
+	bool disagrees; /* one order, two sides */
+	bool firm;      /* not passed in two distinct orders; or in one, three times of three,
+			   while the canonical order (or else another) repeats its pass */
+	enum outcome alone, canonical; /* OUTCOME_N: not known */
+	bool parallel_red, again_red, varied_red;
+	unsigned marks; /* enum mark */
+};
+enum class class_of(const struct class_facts *f);
+/* The code of the finding: that of the class, FH208 where it fails alone and with the canonical order,
+ * too, FH210 where an external service is suspected. NULL: none. */
+const char *class_code(enum class class, const struct class_facts *f);
+
+#define CLASSES_NONE UINT32_MAX
+
+struct judged {
+	struct class_facts facts;
+	enum class class;
+	bool eligible; /* as evidence: it is stable_pass, and absent nowhere */
+	bool open;     /* reruns may still change the class: classes_open() says which */
+	unsigned ran;  /* in the orders of the score: canonical and shuffled ones */
+	unsigned bad;
+	unsigned absent;
+	unsigned random_ran; /* in the shuffled ones with a seed: a bound is stated by them */
+	unsigned random_bad;
+	uint32_t absent_after; /* the test whose crash, time-out or failed collection is why */
+	uint32_t first_bad;    /* column; CLASSES_NONE: it passed wherever it ran */
+	uint32_t first_red;    /* the first with a seed; the same */
+	const char *phase; /* in which it failed there, where it was not the test itself; NULL */
+};
+
+struct classes {
+	const struct history *history;
+	struct judged *tests; /* by number of the roster */
+	size_t len;
+	uint32_t *columns; /* by index in the history: the orders that swept, but isolated ones */
+	size_t columns_len;
+	char *vectors; /* [test * columns_len + column]: outcome_letter(), or VECTOR_NOT_IN */
+	size_t counts[CLASS_N];
+};
+#define CLASSES_NULL  ((struct classes){ 0 })
+#define VECTOR_NOT_IN '.'
+
+/* `marks` may be NULL. 0 or -ENOMEM. */
+int classes_judge(const struct history *h, const struct marks *marks, struct classes *ret);
+void classes_done(struct classes *c);
+
+const char *classes_vector(const struct classes *c, uint32_t test); /* columns_len letters, no NUL */
+/* Not passed / ran, and false below three runs. */
+bool classes_score(const struct judged *j, double *ret);
+
+/* A rerun that would settle what is open: `order` again until it has run `runs` times in all. */
+struct rerun {
+	uint32_t order; /* index in the history: the first of its name */
+	unsigned runs, have;
+	unsigned tests; /* how many wait for it */
+};
+struct reruns {
+	struct rerun *at;
+	size_t len;
+};
+/* The cheapest first. Empty: all classes are final. 0 or -ENOMEM; *ret is freed by reruns_done(). */
+int classes_open(const struct classes *c, struct reruns *ret);
+void reruns_done(struct reruns *r);
+/* The tests whose class asks how they fare alone, which nobody has looked at: `all`, or (of a suite with
+ * too many for that) those that did not pass everywhere. Numbers, ascending; the caller's. */
+int classes_isolates(const struct classes *c, bool all, uint32_t **ret, size_t *ret_len);
