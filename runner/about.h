@@ -3,10 +3,10 @@
  * about: run.json, what a run was of and in which world it ran. Written when
  * the run begins and again when its cell has been seen.
  */
+#include "runner/config.h"
 #include "sandbox/base/json.h"
 
 struct adapter;
-struct config;
 struct isolation;
 struct layer;
 struct ledger;
@@ -15,6 +15,7 @@ struct err;
 
 struct about {
 	const struct config *config;
+	enum config_command command;
 	const struct adapter *adapter;
 	const struct prepared *prepared;
 	const struct layer *layer;         /* under the suite's cells */

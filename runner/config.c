@@ -192,16 +192,31 @@ struct arguments {
 	size_t len;
 };
 
+/* By the bits of enum config_command. */
+static const struct {
+	const char *name;
+	size_t words_max; /* that may stand among its options */
+} takers[] = { { "check", 0 }, { "run", 0 },    { "shrink", 2 }, { "replay", 2 },
+	       { "exec", 0 },  { "doctor", 0 }, { "diff", 2 } };
+
+static size_t words_max(enum config_command command)
+{
+	size_t max = 0;
+	for (size_t i = 0; i < countof(takers); i++)
+		if (command >> i & 1 && takers[i].words_max > max)
+			max = takers[i].words_max;
+	return max;
+}
+
 /* The names of a mask of commands: "run, exec". */
 static const char *command_names(unsigned commands, char ret[CONFIG_COMMANDS_LEN])
 {
-	static const char *const names[] = { "run", "exec", "doctor" };
 	size_t len = 0;
 	ret[0] = '\0';
-	for (size_t i = 0; i < countof(names); i++)
+	for (size_t i = 0; i < countof(takers); i++)
 		if (commands >> i & 1)
 			len += (size_t)snprintf(ret + len, CONFIG_COMMANDS_LEN - len, "%s%s",
-						len ? ", " : "", names[i]);
+						len ? ", " : "", takers[i].name);
 	return ret;
 }
 
@@ -211,7 +226,7 @@ static int others_flag(const struct setting *s, const char *as_written, enum con
 	char names[CONFIG_COMMANDS_LEN];
 	err_set(e, EINVAL, "%.*s is no option of %s", (int)strcspn(as_written, "="), as_written,
 		command_names(command, names));
-	return err_hint(e, "it is one of: %s", command_names(s->of, names));
+	return err_hint(e, "it is one of: %s", command_names(s->of ? s->of : CONFIG_CELL, names));
 }
 
 static int unknown_flag(const char *arg, enum config_command command, struct err *e)
@@ -302,6 +317,8 @@ static int read_arguments(struct config *c, struct arguments *args, int argc,
 			r = r ? r : add_argument(args, &arg, e);
 		} else if (argv[i][0] == '-' && argv[i][1]) {
 			r = short_flags(args, argv[i] + 1, e);
+		} else if (c->words.len < words_max(args->command)) {
+			r = strv_add(&c->words, argv[i]) ? err_set(e, ENOMEM, "no memory") : 0;
 		} else {
 			err_set(e, EINVAL, "\"%s\" stands where an option should", argv[i]);
 			r = err_hint(e, "the command comes after --: fumehood %s -- %s", argv[0],
@@ -373,6 +390,7 @@ int config_load(struct config *c, enum config_command command, int argc, const c
 void config_done(struct config *c)
 {
 	settings_done(c);
+	strv_done(&c->words);
 	free(c->home);
 	project_done(&c->project);
 	*c = CONFIG_NULL;
@@ -409,7 +427,7 @@ bool config_setting(size_t n, struct setting_name *ret)
 	const struct setting *s = &settings[n];
 	snprintf(ret->flag, sizeof(ret->flag), "--%s%s", s->unless ? "no-" : "", s->flag);
 	ret->key = s->key;
-	command_names(s->of, ret->only);
+	command_names(s->of == CONFIG_ANY ? 0 : s->of, ret->only);
 	return true;
 }
 

@@ -24,7 +24,19 @@
 struct adapter;
 struct err;
 
-enum config_command { CONFIG_RUN = 1 << 0, CONFIG_EXEC = 1 << 1, CONFIG_DOCTOR = 1 << 2 };
+enum config_command {
+	CONFIG_CHECK = 1 << 0,
+	CONFIG_RUN = 1 << 1,
+	CONFIG_SHRINK = 1 << 2,
+	CONFIG_REPLAY = 1 << 3,
+	CONFIG_EXEC = 1 << 4,
+	CONFIG_DOCTOR = 1 << 5,
+	CONFIG_DIFF = 1 << 6,
+
+	CONFIG_SUITE = CONFIG_CHECK | CONFIG_RUN | CONFIG_SHRINK | CONFIG_REPLAY,
+	CONFIG_CELL = CONFIG_SUITE | CONFIG_EXEC | CONFIG_DOCTOR,
+	CONFIG_ANY = CONFIG_CELL | CONFIG_DIFF,
+};
 
 enum config_tracker { CONFIG_TRACKER_AUTO, CONFIG_TRACKER_FANOTIFY, CONFIG_TRACKER_SCAN };
 enum config_project_mode { CONFIG_PROJECT_OVERLAY, CONFIG_PROJECT_COPY };
@@ -74,6 +86,7 @@ struct config {
 
 	char *home; /* real path; NULL: the caller has none */
 	struct project project;
+	struct strv words;          /* what stands among the options: a run, an order */
 	const char *const *command; /* borrowed from argv, NULL-terminated; empty: none was given */
 };
 #define CONFIG_COPY "copy" /* as a --project: the mode, and no folder */
@@ -88,13 +101,13 @@ void config_done(struct config *c);
 /* The options of a command, from the table. */
 void config_help(enum config_command command, FILE *out);
 
-#define CONFIG_COMMANDS_LEN 64 /* of the names of all commands */
+#define CONFIG_COMMANDS_LEN 96 /* of the names of all commands */
 
 /* One row, for whoever has to hold another list true to the table. */
 struct setting_name {
 	char flag[40];                  /* "--network", "--no-canary" */
 	const char *key;                /* "env.set"; NULL: the command line only */
-	char only[CONFIG_COMMANDS_LEN]; /* the commands that take it: "run, exec"; "": all do */
+	char only[CONFIG_COMMANDS_LEN]; /* the commands that take it: "run, exec"; "": all that make cells */
 };
 /* False: there is no row n. */
 bool config_setting(size_t n, struct setting_name *ret);

@@ -71,7 +71,7 @@ int job_save_about(struct job *job, struct err *e)
 	return about_save(&job->about, &job->ledger, e);
 }
 
-int job_begin(struct job *job, const char *const *plan, struct err *e)
+int job_begin(struct job *job, enum config_command command, const char *const *plan, struct err *e)
 {
 	const struct config *c = job->config;
 	int r = ledger_create(c->out, c->project.path, c->home, &job->ledger, e);
@@ -79,6 +79,7 @@ int job_begin(struct job *job, const char *const *plan, struct err *e)
 		return r;
 	job->prepared.spec.name = strrchr(job->ledger.path, '/') + 1;
 	job->about = (struct about){ .config = c,
+				     .command = command,
 				     .adapter = job->adapter,
 				     .prepared = &job->prepared,
 				     .layer = &job->layer,

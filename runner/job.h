@@ -30,7 +30,7 @@ struct job {
 /* In place: parts of it point at others. `command`: for the hint when there is nothing to run. */
 int job_prepare(struct job *job, const struct config *c, const char *command, struct err *e);
 /* A new run folder with its run.json; plan: names of the orders, NULL-terminated, borrowed. */
-int job_begin(struct job *job, const char *const *plan, struct err *e);
+int job_begin(struct job *job, enum config_command command, const char *const *plan, struct err *e);
 /* Writes run.json again, with what is known now. */
 int job_save_about(struct job *job, struct err *e);
 void job_done(struct job *job);

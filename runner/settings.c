@@ -32,7 +32,7 @@ static const char *const fail_on_names[] = { "leak" };
 const struct setting settings[] = {
 	{ "isolation", "isolation", "full|landlock",
 	  "landlock: less, on a host that refuses namespaces (default full)", A(CHOICE, isolation),
-	  AMONG(isolation_choices), .group = "The cell", .of = CONFIG_RUN | CONFIG_EXEC },
+	  AMONG(isolation_choices), .group = "The cell", .of = CONFIG_SUITE | CONFIG_EXEC },
 	{ "network", "network", "none|host",
 	  "what the suite reaches; none: a loopback of its own (default)", A(CHOICE, network),
 	  AMONG(network_names) },
@@ -70,53 +70,54 @@ const struct setting settings[] = {
 	  AMONG(project_mode_names) },
 	{ "prepare", "prepare", "auto|again|never",
 	  "run its commands of fumehood.json: when needed, again, not at all", A(STEPS, prepare),
-	  AMONG(prepare_names), .of = CONFIG_RUN | CONFIG_EXEC },
+	  AMONG(prepare_names), .of = CONFIG_SUITE | CONFIG_EXEC },
 
 	{ "adapter", "adapter", "NAME", "the framework (default: found by its files)",
-	  A(ADAPTER, adapter), .group = "What is looked at", .of = CONFIG_RUN },
+	  A(ADAPTER, adapter), .group = "What is looked at", .of = CONFIG_SUITE },
 	{ "tracker", "tracker", "fanotify|scan",
 	  "how changed files are found (default auto: the best the kernel has)", A(CHOICE, tracker),
-	  AMONG(tracker_names), .of = CONFIG_RUN },
+	  AMONG(tracker_names), .of = CONFIG_SUITE },
 	{ "without", "without", "LIST", "domains that are not looked at", A(WORDS, without),
-	  AMONG(domain_names), .of = CONFIG_RUN },
+	  AMONG(domain_names), .of = CONFIG_SUITE },
 	{ "custom", "custom", "NAME=COMMAND",
 	  "what a command prints, run in the cell, is part of the state", A(PROBES, custom),
-	  .of = CONFIG_RUN },
+	  .of = CONFIG_SUITE },
 	{ "restore", "restore", NULL, "put files back after each test that leaves or changes them",
-	  A(BOOL, restore), .of = CONFIG_RUN },
+	  A(BOOL, restore), .of = CONFIG_SUITE },
 	{ "canary", "canary", NULL, "put no canary folders into tmp, home and cache",
-	  A(BOOL, canary), .unless = true, .of = CONFIG_RUN },
+	  A(BOOL, canary), .unless = true, .of = CONFIG_SUITE },
 
-	{ "fail-on", "fail_on", "leak", "leaks fail the run, too (exit status 1)",
-	  A(WORDS, fail_on), AMONG(fail_on_names), .group = "The exit status", .of = CONFIG_RUN },
+	{ "fail-on", "fail_on", "leak", "leaks fail the run, too (exit status 1)", A(WORDS, fail_on),
+	  AMONG(fail_on_names), .group = "The exit status", .of = CONFIG_CHECK | CONFIG_RUN },
 	{ "contain", "contain", NULL, "so does every write outside of the state folders",
-	  A(BOOL, contain), .of = CONFIG_RUN },
+	  A(BOOL, contain), .of = CONFIG_CHECK | CONFIG_RUN },
 	{ "exit-zero", "exit_zero", NULL, "0 whatever is found", A(BOOL, exit_zero),
-	  .of = CONFIG_RUN },
+	  .of = CONFIG_CHECK | CONFIG_RUN },
 	{ "bisect-exit", "bisect_exit", NULL, "statuses that git bisect run understands",
-	  A(BOOL, bisect_exit), .of = CONFIG_RUN },
+	  A(BOOL, bisect_exit), .of = CONFIG_CHECK | CONFIG_RUN },
 
 	{ "show-values", "show_values", NULL, "values of variables, not only length and digest",
-	  A(BOOL, show_values), .group = "What is told", .of = CONFIG_RUN },
+	  A(BOOL, show_values), .group = "What is told", .of = CONFIG_SUITE },
 	{ "out", NULL, "DIR", "the run folder (default: a new one below ~/.local/state/fumehood)",
-	  A(TEXT, out), .of = CONFIG_RUN },
-	{ "echo", NULL, NULL, "show the suite's output as it comes", A(BOOL, echo), .of = CONFIG_RUN },
-	{ "json", NULL, NULL, "the report as JSON", A(BOOL, json) },
+	  A(TEXT, out), .of = CONFIG_CHECK | CONFIG_RUN },
+	{ "echo", NULL, NULL, "show the suite's output as it comes", A(BOOL, echo),
+	  .of = CONFIG_RUN | CONFIG_REPLAY },
+	{ "json", NULL, NULL, "the report as JSON", A(BOOL, json), .of = CONFIG_ANY },
 	{ "report", NULL, "FILE", "where the report goes; -: stdout (default: stderr)",
 	  A(TEXT, report), .of = CONFIG_EXEC },
 	{ "quiet", NULL, NULL, "the verdict alone, no progress; exec: no report unless --report",
-	  A(BOOL, quiet), .letter = 'q' },
+	  A(BOOL, quiet), .of = CONFIG_ANY, .letter = 'q' },
 	{ "verbose", NULL, NULL, "lists in full, and more about each entry", A(BOOL, verbose),
-	  .letter = 'v' },
+	  .of = CONFIG_ANY, .letter = 'v' },
 	{ "color", NULL, "auto|always|never", "auto: on a terminal, unless NO_COLOR is set",
-	  A(CHOICE, color), AMONG(color_names) },
+	  A(CHOICE, color), .of = CONFIG_ANY, AMONG(color_names) },
 };
 
 const size_t settings_len = countof(settings);
 
 bool setting_is_of(const struct setting *s, enum config_command command)
 {
-	return s->of ? s->of & command : command != 0;
+	return (s->of ? s->of : CONFIG_CELL) & command;
 }
 
 static void *member(struct config *c, const struct setting *s)

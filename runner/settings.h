@@ -35,7 +35,7 @@ struct setting {
 	size_t names_len;
 	const char *group; /* heading above this row and those that follow */
 	enum setting_kind kind;
-	unsigned of; /* enum config_command: who takes it on the command line; 0: everyone */
+	unsigned of; /* enum config_command: who takes it on the command line; 0: CONFIG_CELL */
 	char letter;
 	bool unless; /* KIND_BOOL: on by default, so that the help shows --no-FLAG */
 	bool all;    /* KIND_WORDS: "all" stands for each of names */

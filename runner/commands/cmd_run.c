@@ -121,7 +121,7 @@ static int run_suite(struct run *run, struct err *e)
 	static const char *const plan[] = { "canonical", NULL };
 	struct job *job = &run->job;
 	int r = job_prepare(job, run->config, "run", e);
-	r = r ? r : job_begin(job, plan, e);
+	r = r ? r : job_begin(job, CONFIG_RUN, plan, e);
 	r = r ? r : run_order(run, e);
 	if (r)
 		return r;

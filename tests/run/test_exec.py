@@ -72,7 +72,7 @@ def test_statuses():
 FAULTS = [
     ([], [], 125, ["there is no command to run", "hint: say what to run: fumehood exec -- CMD"]),
     (["--oops"], ["true"], 125, ["there is no option --oops"]),
-    (["--fail-on", "leak"], ["true"], 125, ["--fail-on is no option of exec", "hint: it is one of: run"]),
+    (["--fail-on", "leak"], ["true"], 125, ["--fail-on is no option of exec", "hint: it is one of: check, run"]),
     (["--network", "some"], ["true"], 125, ['"some" is not among none, host']),
     (["--timeout", "300ms", "--grace", "100ms"], ["sleep", "600"], 124, []),
     (["--timeout", "300ms", "--grace", "100ms"], ["sh", "-c", "trap '' TERM; sleep 600"], 124, []),

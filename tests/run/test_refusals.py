@@ -40,7 +40,7 @@ ROWS = [
     (["exec", "--"], EXEC, NO_COMMAND),
     (ran("--netwrok", "none"), EXEC, "there is no option --netwrok\nhint: did you mean --network?"),
     (ran("-x"), EXEC, "there is no option -x"),
-    (ran("--fail-on", "leak"), EXEC, "--fail-on is no option of exec\nhint: it is one of: run"),
+    (ran("--fail-on", "leak"), EXEC, "--fail-on is no option of exec\nhint: it is one of: check, run"),
     (ran("--json=1"), EXEC, "--json takes no value"),
     (ran("--network"), EXEC, "--network needs a value: none|host"),
     (ran("--network", "lan"), EXEC, '--network: "lan" is not among none, host'),

@@ -441,7 +441,7 @@ static void test_commands(const struct folder *f)
 	const char *argv[] = { "exec", "--fail-on=leak", "--", "make", NULL };
 	int r = config_load(&c, CONFIG_EXEC, 4, argv, &e);
 	tap_ok(r < 0 && text_eq(e.text, "--fail-on is no option of exec") &&
-		       text_eq(e.hint, "it is one of: run"),
+		       text_eq(e.hint, "it is one of: check, run"),
 	       "another command's option: %s (%s)", e.text, e.hint);
 
 	cleanup(config_done) struct config plain = CONFIG_NULL;
@@ -455,6 +455,19 @@ static void test_commands(const struct folder *f)
 	cleanup_json cJSON *json = config_json(&file, CONFIG_EXEC);
 	tap_ok(r == 0 && file.fail_on.len == 1 && json && !cJSON_HasObjectItem(json, "fail_on"),
 	       "the file may hold what belongs to other commands");
+
+	cleanup(config_done) struct config words = CONFIG_NULL;
+	const char *replay[] = { "replay", "runs/1", "--network", "host", "s17", NULL };
+	r = config_load(&words, CONFIG_REPLAY, 5, replay, &e);
+	tap_ok(r == 0 && words.words.len == 2 && text_eq(words.words.at[1], "s17") &&
+		       words.network && !words.command[0],
+	       "words may stand among the options of a command that takes them");
+
+	cleanup(config_done) struct config cells = CONFIG_NULL;
+	const char *diff[] = { "diff", "a", "b", "--network=host", NULL };
+	r = config_load(&cells, CONFIG_DIFF, 4, diff, &e);
+	tap_ok(r < 0 && text_eq(e.text, "--network is no option of diff"),
+	       "who makes no cell takes no option of one: %s", e.text);
 }
 
 static void test_faults(const struct folder *f)

@@ -22,7 +22,7 @@ static bool has(const char *page, const char *macro, const char *word)
 static const char *only_of(const char *page, const char *flag)
 {
 	static char line[256];
-	char begin[128];
+	char begin[256];
 	snprintf(begin, sizeof(begin), "Fl %s", flag + 1);
 	const char *at = page;
 	for (; (at = strstr(at, begin)); at++) {
