@@ -1,6 +1,7 @@
 #include "runner/ledger.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include "sandbox/base/text.h"
 
 #define LEDGER_FILE  "ledger.jsonl"
+#define LOCK_FILE    "lock"
 #define NAME_LEN_MAX 64 /* of the project's basename in a path */
 #define FILE_LEN_MAX (64 << 20)
 #define ID_TRIES     64
@@ -36,10 +38,10 @@ static int runs_folder(const char *project, const char *home, char **ret, struct
 	}
 	char hex[DIGEST_HEX];
 	digest_hex(digest_bytes(project, strlen(project)), hex);
-	if (asprintf(ret, "%s%s/fumehood/%.*s-%.8s/runs", own ? state : home,
-		     own ? "" : "/.local/state", NAME_LEN_MAX, strrchr(project, '/') + 1, hex) < 0)
-		return err_set(e, ENOMEM, "make the run folder");
-	return fd_make_folders(*ret, e);
+	return asprintf(ret, "%s%s/fumehood/%.*s-%.8s/runs", own ? state : home,
+			own ? "" : "/.local/state", NAME_LEN_MAX, strrchr(project, '/') + 1, hex) < 0
+		       ? err_set(e, ENOMEM, "find the run folder")
+		       : 0;
 }
 
 /* A new folder below runs: the time, so that they sort, and chance, so that two at once differ. */
@@ -72,6 +74,7 @@ static int make_run_folder(const char *out, const char *project, const char *hom
 	if (!out) {
 		cleanup_free char *runs = NULL;
 		int r = runs_folder(project, home, &runs, e);
+		r = r ? r : fd_make_folders(runs, e);
 		return r ? r : new_run(runs, ret, e);
 	}
 	int r = fd_make_folders(out, e);
@@ -90,13 +93,37 @@ static int open_run_folder(const char *path, struct ledger *l, struct err *e)
 	return 0;
 }
 
+/* A lock of this process alone, so that nothing it leaves behind holds it; the kernel lets it go. */
+static int lock(struct ledger *l, struct err *e)
+{
+	l->lock = openat(l->dir, LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (l->lock < 0)
+		return err_sys(e, "write %s/" LOCK_FILE, l->path);
+	struct flock whole = { .l_type = F_WRLCK };
+	if (fcntl(l->lock, F_SETLK, &whole) == 0)
+		return 0;
+	if (errno != EACCES && errno != EAGAIN)
+		return err_sys(e, "lock %s", l->path);
+	struct flock held = { .l_type = F_WRLCK };
+	pid_t pid = fcntl(l->lock, F_GETLK, &held) == 0 && held.l_type != F_UNLCK ? held.l_pid : 0;
+	err_set(e, EBUSY, "another fumehood (process %d) writes to %s", (int)pid, l->path);
+	err_hint(e, "wait for it, or name another folder with --out DIR");
+	return err_status(e, STATUS_USAGE);
+}
+
 static int begin(struct ledger *l, struct err *e)
 {
+	int r = lock(l, e);
+	if (r)
+		return r;
 	l->lines = openat(l->dir, LEDGER_FILE, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC,
 			  0600);
 	if (l->lines < 0 && errno == EEXIST) {
 		err_set(e, EEXIST, "%s holds a run already", l->path);
-		err_hint(e, "name another folder with --out, or remove this one");
+		err_hint(e,
+			 "name another folder with --out, or remove this one; to go on with a "
+			 "check that was cut short: check --resume %s",
+			 l->path);
 		return err_status(e, STATUS_USAGE);
 	}
 	if (l->lines < 0)
@@ -143,11 +170,95 @@ int ledger_open(const char *path, struct ledger *ret, struct err *e)
 	return r;
 }
 
+/* Half a line, of a write that a kill cut short, would spoil the one that comes behind it. */
+static int drop_torn(const struct ledger *l, struct err *e)
+{
+	char bytes[65536];
+	off_t end = lseek(l->lines, 0, SEEK_END);
+	off_t whole = end;
+	const char *newline = NULL;
+	ssize_t len = 0;
+	while (whole > 0 && len >= 0 && !newline) {
+		off_t from = whole > (off_t)sizeof(bytes) ? whole - (off_t)sizeof(bytes) : 0;
+		len = pread(l->lines, bytes, (size_t)(whole - from), from);
+		newline = len > 0 ? memrchr(bytes, '\n', (size_t)len) : NULL;
+		whole = newline ? from + (newline + 1 - bytes) : from;
+	}
+	if (end < 0 || len < 0 || (whole != end && ftruncate(l->lines, whole)))
+		return err_sys(e, "go on with %s/" LEDGER_FILE, l->path);
+	return 0;
+}
+
+int ledger_continue(const char *path, struct ledger *ret, struct err *e)
+{
+	cleanup(ledger_done) struct ledger l = LEDGER_NULL;
+	int r = ledger_open(path, &l, e);
+	r = r ? r : lock(&l, e);
+	if (r)
+		return r;
+	l.lines = openat(l.dir, LEDGER_FILE, O_RDWR | O_APPEND | O_CLOEXEC);
+	if (l.lines < 0) {
+		err_sys(e, "open %s/" LEDGER_FILE, l.path);
+		return err_status(e, STATUS_DATA);
+	}
+	r = drop_torn(&l, e);
+	if (!r)
+		*ret = take(&l, LEDGER_NULL);
+	return r;
+}
+
+static int list_runs(const char *runs, struct strv *ret, struct err *e)
+{
+	struct dirent **entries = NULL;
+	int n = scandir(runs, &entries, NULL, alphasort);
+	if (n < 0 && errno != ENOENT)
+		return err_sys(e, "look into %s", runs);
+	int r = 0;
+	for (int i = 0; i < n; i++) {
+		if (!r && entries[i]->d_name[0] != '.')
+			r = strv_add(ret, entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	return r ? err_set(e, ENOMEM, "look into %s: no memory", runs) : 0;
+}
+
+static int no_such_run(const char *run, const char *runs, const struct strv *names, struct err *e)
+{
+	err_set(e, ENOENT, "there is no run %s, neither as a folder nor in %s", run, runs);
+	const char *near = text_nearest(run, (const char *const *)names->at, names->len);
+	if (near)
+		err_hint(e, "did you mean %s?", near);
+	else if (names->len)
+		err_hint(e, "the latest is %s", names->at[names->len - 1]);
+	return err_status(e, STATUS_USAGE);
+}
+
+int ledger_find(const char *run, const char *project, const char *home, char **ret, struct err *e)
+{
+	struct stat st;
+	if (strchr(run, '/') || (stat(run, &st) == 0 && S_ISDIR(st.st_mode))) {
+		*ret = strdup(run);
+		return *ret ? 0 : err_set(e, ENOMEM, "find the run: no memory");
+	}
+	cleanup_free char *runs = NULL;
+	cleanup(strv_done) struct strv names = STRV_NULL;
+	int r = runs_folder(project, home, &runs, e);
+	r = r ? r : list_runs(runs, &names, e);
+	if (r)
+		return r;
+	const char *name = text_eq(run, RUN_LATEST) && names.len ? names.at[names.len - 1] : run;
+	if (!strv_has(&names, name))
+		return no_such_run(run, runs, &names, e);
+	return asprintf(ret, "%s/%s", runs, name) < 0 ? err_set(e, ENOMEM, "find the run") : 0;
+}
+
 void ledger_done(struct ledger *l)
 {
 	free(l->path);
 	fd_close_at(&l->dir);
 	fd_close_at(&l->lines);
+	fd_close_at(&l->lock);
 	*l = LEDGER_NULL;
 }
 

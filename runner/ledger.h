@@ -22,14 +22,21 @@ struct ledger {
 	char *path; /* of the run folder */
 	int dir;
 	int lines; /* ledger.jsonl, O_APPEND; -1: opened to be read */
+	int lock;  /* held while it is written: two runs in one folder would mix */
 };
-#define LEDGER_NULL ((struct ledger){ .dir = -1, .lines = -1 })
+#define LEDGER_NULL ((struct ledger){ .dir = -1, .lines = -1, .lock = -1 })
 
 /* Makes the run folder: `out`, or a new one below the caller's state folder when out is NULL. */
 int ledger_create(const char *out, const char *project, const char *home, struct ledger *ret,
 		  struct err *e);
 /* Opens the folder of an earlier run to be read. */
 int ledger_open(const char *path, struct ledger *ret, struct err *e);
+/* Opens it to go on where it ended: a torn last line goes. */
+int ledger_continue(const char *path, struct ledger *ret, struct err *e);
+/* The folder of an earlier run: `run` is a path, or the name of one among those of the project, or
+ * RUN_LATEST. *ret is the caller's. */
+#define RUN_LATEST "latest"
+int ledger_find(const char *run, const char *project, const char *home, char **ret, struct err *e);
 void ledger_done(struct ledger *l);
 
 /* One line, a JSON object without newline; the version is in it. */

@@ -161,6 +161,95 @@ static void test_logs(const struct folder *f)
 	       e.text);
 }
 
+/* What a write that was cut short left is not carried on. */
+static void test_continue(const struct folder *f)
+{
+	static const char *const torn[][2] = {
+		{ "", "b -1\n" },
+		{ "{\"v\":1,\"kind\":\"a\"}\n", "a -1\nb -1\n" },
+		{ "{\"v\":1,\"kind\":\"a\"}\n{\"v\":1,\"ki", "a -1\nb -1\n" },
+		{ "{\"v\":1,\"ki", "b -1\n" },
+	};
+	for (size_t i = 0; i < countof(torn); i++) {
+		folder_put(f, "cut/ledger.jsonl", torn[i][0]);
+		cleanup(ledger_done) struct ledger l = LEDGER_NULL;
+		cleanup(buf_done) struct buf seen = BUF_NULL;
+		struct err e = ERR_NULL;
+		int r = ledger_continue(folder_path(f, "cut"), &l, &e);
+		r = r ? r : ledger_append(&l, "{\"v\":1,\"kind\":\"b\"}", 18, &e);
+		r = r ? r : ledger_each(&l, join, &seen, &e);
+		tap_ok(r == 0 && text_eq(seen.at, torn[i][1]), "case %zu goes on: %s%s", i, seen.at,
+		       e.text);
+	}
+	/* A long line behind the last whole one. */
+	cleanup_free char *big = calloc(1, 200001);
+	memset(big, 'x', 200000);
+	memcpy(big, "{\"v\":1,\"kind\":\"a\"}\n", 19);
+	folder_put(f, "cut/ledger.jsonl", big);
+	cleanup(ledger_done) struct ledger l = LEDGER_NULL;
+	cleanup(buf_done) struct buf seen = BUF_NULL;
+	struct err e = ERR_NULL;
+	int r = ledger_continue(folder_path(f, "cut"), &l, &e);
+	r = r ? r : ledger_each(&l, join, &seen, &e);
+	struct stat st;
+	tap_ok(r == 0 && text_eq(seen.at, "a -1\n") && !fstat(l.lines, &st) && st.st_size == 19,
+	       "however long the rest is");
+}
+
+static void test_lock(const struct folder *f)
+{
+	cleanup(ledger_done) struct ledger l = LEDGER_NULL;
+	struct err e = ERR_NULL;
+	int r = ledger_create(folder_path(f, "locked"), "/a", NULL, &l, &e);
+	int refused = 0;
+	for (int again = 0; again < 2 && !r; again++) {
+		pid_t pid = fork();
+		if (pid == 0) {
+			cleanup(ledger_done) struct ledger other = LEDGER_NULL;
+			r = again ? ledger_create(folder_path(f, "locked"), "/a", NULL, &other, &e)
+				  : ledger_continue(folder_path(f, "locked"), &other, &e);
+			char pid_text[32];
+			snprintf(pid_text, sizeof(pid_text), "(process %d)", (int)getppid());
+			_exit(r == -EBUSY && e.status == STATUS_USAGE && strstr(e.text, pid_text)
+				      ? 0
+				      : 1);
+		}
+		int status = -1;
+		waitpid(pid, &status, 0);
+		refused += status == 0;
+	}
+	tap_ok(refused == 2, "two at once in one folder are refused, with who has it");
+	ledger_done(&l);
+	r = ledger_continue(folder_path(f, "locked"), &l, &e);
+	tap_ok(r == 0, "the folder is free when its run has ended: %s", e.text);
+}
+
+static void test_find(const struct folder *f)
+{
+	setenv("XDG_STATE_HOME", folder_path(f, "found"), 1);
+	cleanup(ledger_done) struct ledger l = LEDGER_NULL;
+	struct err e = ERR_NULL;
+	int r = ledger_create(NULL, "/a/p", NULL, &l, &e);
+	const char *name = strrchr(l.path, '/') + 1;
+	cleanup_free char *by_name = NULL;
+	cleanup_free char *latest = NULL;
+	cleanup_free char *path = NULL;
+	cleanup_free char *none = NULL;
+	r = r ? r : ledger_find(name, "/a/p", NULL, &by_name, &e);
+	r = r ? r : ledger_find("latest", "/a/p", NULL, &latest, &e);
+	r = r ? r : ledger_find(l.path, "/other", NULL, &path, &e);
+	tap_ok(r == 0 && text_eq(by_name, l.path) && text_eq(latest, l.path) && text_eq(path, l.path),
+	       "a run is found by its name, as the latest, and by its path: %s", e.text);
+	cleanup_free char *near = strdup(name);
+	near[0]++;
+	r = ledger_find(near, "/a/p", NULL, &none, &e);
+	tap_ok(r == -ENOENT && e.status == STATUS_USAGE && strstr(e.hint, name) && !none,
+	       "of an unknown one the nearest is told: %s (%s)", e.text, e.hint);
+	r = ledger_find("latest", "/no/runs", NULL, &none, &e);
+	tap_ok(r == -ENOENT && !none, "there may be none: %s", e.text);
+	unsetenv("XDG_STATE_HOME");
+}
+
 static void test_closed_folder(const struct folder *f)
 {
 	if (getuid() == 0) {
@@ -192,6 +281,10 @@ static void test_faults(const struct folder *f)
 		r = r ? r : ledger_open_log(&l, "s", &log, &e);
 		r = r ? r : ledger_log_tail(&l, "s", 1, &tail, &e);
 		r = r ? r : ledger_save(&l, "run.json", "{}", 2, &e);
+		ledger_done(&l);
+		cleanup_free char *found = NULL;
+		r = r ? r : ledger_find(folder_path(f, out), "/a", NULL, &found, &e);
+		r = r ? r : ledger_continue(found, &l, &e);
 		wrong += fault_walk_hit() ? r == 0 || !e.text[0] : r != 0;
 	}
 	tap_ok(wrong == 0 && n > 10, "each of %d faults is told", n);
@@ -204,6 +297,9 @@ int main(void)
 	test_default_place(&f);
 	test_files(&f);
 	test_logs(&f);
+	test_continue(&f);
+	test_lock(&f);
+	test_find(&f);
 	test_closed_folder(&f);
 	test_lines(&f);
 	test_faults(&f);
