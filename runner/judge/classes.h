@@ -61,34 +61,39 @@ struct class_facts {
 	unsigned passed; /* runs, by side */
 	unsigned failed;
 	unsigned untold;
-	bool disagrees; /* one order, two sides */
-	bool firm;      /* not passed in two distinct orders; or in one, three times of three,
+	bool disagrees;     /* one order, two sides */
+	bool firm;          /* not passed in two distinct orders; or in one, three times of three,
 			   while the canonical order (or else another) repeats its pass */
-	enum outcome alone, canonical; /* OUTCOME_N: not known */
-	bool parallel_red, again_red, varied_red;
-	unsigned marks; /* enum mark */
+	enum outcome alone; /* OUTCOME_N: not known */
+	enum outcome canonical; /* the same */
+	bool parallel_red;
+	bool again_red;      /* its second run, right behind the first, failed */
+	bool varied_differs; /* from the canonical order, with something else than order varied */
+	unsigned marks;      /* enum mark */
 };
 enum class class_of(const struct class_facts *f);
-/* The code of the finding: that of the class, FH208 where it fails alone and with the canonical order,
- * too, FH210 where an external service is suspected. NULL: none. */
+/* The code of the finding: that of the class; FH208 where it fails alone and in the canonical order,
+ * too; FH210 where an external service is suspected. NULL: none. */
 const char *class_code(enum class class, const struct class_facts *f);
 
 #define CLASSES_NONE UINT32_MAX
 
+/* Orders are told by their index in the history, which is that of the plan. */
 struct judged {
 	struct class_facts facts;
 	enum class class;
 	bool eligible; /* as evidence: it is stable_pass, and absent nowhere */
-	bool open;     /* reruns may still change the class: classes_open() says which */
 	unsigned ran;  /* in the orders of the score: canonical and shuffled ones */
 	unsigned bad;
-	unsigned absent;
+	unsigned absent;     /* orders, whoever is to blame */
 	unsigned random_ran; /* in the shuffled ones with a seed: a bound is stated by them */
 	unsigned random_bad;
 	uint32_t absent_after; /* the test whose crash, time-out or failed collection is why */
-	uint32_t first_bad;    /* column; CLASSES_NONE: it passed wherever it ran */
+	uint32_t first_bad;    /* order; CLASSES_NONE: it passed wherever it ran */
 	uint32_t first_red;    /* the first with a seed; the same */
-	const char *phase; /* in which it failed there, where it was not the test itself; NULL */
+	const char *phase;     /* in which it failed in first_bad; NULL: it did not, or not told */
+	uint32_t rerun;        /* order that has to repeat before the class is final; the same */
+	uint32_t rerun_green;  /* order whose pass has to repeat for that; the same */
 };
 
 struct classes {
@@ -97,7 +102,8 @@ struct classes {
 	size_t len;
 	uint32_t *columns; /* by index in the history: the orders that swept, but isolated ones */
 	size_t columns_len;
-	char *vectors; /* [test * columns_len + column]: outcome_letter(), or VECTOR_NOT_IN */
+	uint32_t *groups; /* by order: the first order that was the same */
+	char *vectors;    /* [test * columns_len + column]: outcome_letter(), or VECTOR_NOT_IN */
 	size_t counts[CLASS_N];
 };
 #define CLASSES_NULL  ((struct classes){ 0 })
@@ -108,6 +114,7 @@ int classes_judge(const struct history *h, const struct marks *marks, struct cla
 void classes_done(struct classes *c);
 
 const char *classes_vector(const struct classes *c, uint32_t test); /* columns_len letters, no NUL */
+bool vector_is_bad(char letter); /* it ran there, and did not pass */
 /* Not passed / ran, and false below three runs. */
 bool classes_score(const struct judged *j, double *ret);
 

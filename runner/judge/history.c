@@ -24,6 +24,7 @@ static void played_done(struct played *p)
 {
 	order_done(&p->order);
 	free(p->outcomes);
+	free(p->phases);
 	free(p->again);
 	free(p->collected);
 	free(p->asked);
@@ -51,6 +52,22 @@ const struct played *history_find(const struct history *h, const char *name)
 	return find(h, name);
 }
 
+/* The length of the id without what view repeated puts behind it. */
+static size_t id_len(const struct played *p, const char *id, bool *ret_again)
+{
+	*ret_again = p->order.view == VIEW_REPEATED && text_ends(id, AGAIN);
+	return strlen(id) - (*ret_again ? strlen(AGAIN) : 0);
+}
+
+uint32_t history_test(const struct history *h, const char *order, char *id)
+{
+	const struct played *p = find(h, order);
+	bool again;
+	if (p)
+		id[id_len(p, id, &again)] = '\0';
+	return roster_find(&h->roster, id);
+}
+
 static enum outcome outcome_in(const struct played *p, uint32_t test, bool again)
 {
 	for (size_t i = 0; i < p->order.tests_len; i++)
@@ -69,10 +86,45 @@ enum outcome played_again(const struct played *p, uint32_t test)
 	return outcome_in(p, test, true);
 }
 
+/* ---- phases ---- */
+
+static const char *const phase_names[PHASE_N] = {
+	[PHASE_COLLECT] = "collect",
+	[PHASE_SETUP] = "setup",
+	[PHASE_CALL] = "call",
+	[PHASE_TEARDOWN] = "teardown",
+};
+
+const char *phase_name(enum phase phase)
+{
+	return phase_names[phase];
+}
+
+static enum phase phase_find(const char *name)
+{
+	for (int i = PHASE_COLLECT; i < PHASE_N; i++)
+		if (text_eq(name, phase_names[i]))
+			return (enum phase)i;
+	return PHASE_NONE;
+}
+
+enum phase phase_of(const cJSON *line)
+{
+	enum phase phase = phase_find(json_text(line, "phase"));
+	const cJSON *row;
+	cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(line, "phases"))
+	{
+		if (phase == PHASE_NONE && text_eq(row->valuestring, "failed"))
+			phase = phase_find(row->string);
+	}
+	return phase;
+}
+
 /* ---- reading ---- */
 
-/* The numbers of an array of ids, behind those that *ret has. */
-static int read_tests(struct history *h, const cJSON *ids, uint32_t **ret, size_t *ret_len)
+/* The numbers of an array of ids, behind those that *ret has. Second runs are no tests of their own. */
+static int read_tests(struct history *h, const struct played *p, const cJSON *ids, uint32_t **ret,
+		      size_t *ret_len)
 {
 	size_t n = (size_t)cJSON_GetArraySize(ids);
 	if (!n)
@@ -84,7 +136,10 @@ static int read_tests(struct history *h, const cJSON *ids, uint32_t **ret, size_
 	const cJSON *id;
 	cJSON_ArrayForEach(id, ids)
 	{
-		if (cJSON_IsString(id) && roster_add(&h->roster, id->valuestring, &more[(*ret_len)++]))
+		bool again = true;
+		if (cJSON_IsString(id))
+			id_len(p, id->valuestring, &again);
+		if (!again && roster_add(&h->roster, id->valuestring, &more[(*ret_len)++]))
 			return -ENOMEM;
 	}
 	return 0;
@@ -147,7 +202,8 @@ static int read_begin(struct history *h, const cJSON *line, struct err *e)
 	const cJSON *tests = cJSON_GetObjectItemCaseSensitive(line, "tests");
 	o->as_collected = !cJSON_IsArray(tests);
 	o->name = strdup(name);
-	if (!o->name || read_vary(line, &o->vary) || read_tests(h, tests, &p->asked, &p->asked_len))
+	if (!o->name || read_vary(line, &o->vary) ||
+	    read_tests(h, p, tests, &p->asked, &p->asked_len))
 		return no_memory(e);
 	return 0;
 }
@@ -155,22 +211,26 @@ static int read_begin(struct history *h, const cJSON *line, struct err *e)
 static int read_order(struct history *h, struct played *p, const cJSON *line, struct err *e)
 {
 	const cJSON *tests = cJSON_GetObjectItemCaseSensitive(line, "tests");
-	return read_tests(h, tests, &p->collected, &p->collected_len) ? no_memory(e) : 0;
+	return read_tests(h, p, tests, &p->collected, &p->collected_len) ? no_memory(e) : 0;
 }
 
-static int played_add(struct played *p, uint32_t test, enum outcome outcome, bool again)
+static int played_add(struct played *p, uint32_t test, enum outcome outcome, enum phase phase,
+		      bool again)
 {
 	size_t n = p->order.tests_len + 1;
 	uint32_t *tests = reallocarray(p->order.tests, n, sizeof(*tests));
 	p->order.tests = tests ? tests : p->order.tests;
 	uint8_t *outcomes = reallocarray(p->outcomes, n, sizeof(*outcomes));
 	p->outcomes = outcomes ? outcomes : p->outcomes;
+	uint8_t *phases = reallocarray(p->phases, n, sizeof(*phases));
+	p->phases = phases ? phases : p->phases;
 	bool *second = reallocarray(p->again, n, sizeof(*second));
 	p->again = second ? second : p->again;
-	if (!tests || !outcomes || !second)
+	if (!tests || !outcomes || !phases || !second)
 		return -ENOMEM;
 	tests[n - 1] = test;
 	outcomes[n - 1] = (uint8_t)outcome;
+	phases[n - 1] = (uint8_t)phase;
 	second[n - 1] = again;
 	p->order.tests_len = n;
 	return 0;
@@ -184,13 +244,12 @@ static int read_test(struct history *h, struct played *p, const cJSON *line, str
 	enum outcome outcome = outcome_find(json_text(line, "outcome"));
 	if (!id || outcome == OUTCOME_N)
 		return bad_line(e, "test", "test or no known outcome");
-	bool again = p->order.view == VIEW_REPEATED && text_ends(id, AGAIN);
-	if (again)
-		id[strlen(id) - strlen(AGAIN)] = '\0';
+	bool again;
+	id[id_len(p, id, &again)] = '\0';
 	uint32_t test;
-	return roster_add(&h->roster, id, &test) || played_add(p, test, outcome, again)
-		       ? no_memory(e)
-		       : 0;
+	if (roster_add(&h->roster, id, &test) || played_add(p, test, outcome, phase_of(line), again))
+		return no_memory(e);
+	return 0;
 }
 
 static int read_end(struct history *h, struct played *p, const cJSON *line, struct err *e)

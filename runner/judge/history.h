@@ -14,9 +14,22 @@
 
 struct err;
 
+enum phase {
+	PHASE_NONE, /* it did not fail, or nobody said where */
+	PHASE_COLLECT,
+	PHASE_SETUP,
+	PHASE_CALL,
+	PHASE_TEARDOWN,
+	PHASE_N,
+};
+const char *phase_name(enum phase phase); /* NULL: PHASE_NONE */
+/* Where the test of a line of kind test failed. */
+enum phase phase_of(const cJSON *line);
+
 struct played {
 	struct order order; /* as it was asked for; `tests` as they ran, the absent ones last */
 	uint8_t *outcomes;  /* enum outcome, beside order.tests */
+	uint8_t *phases;    /* enum phase, beside order.tests: where it failed */
 	bool *again;   /* view repeated, beside order.tests: it is the second run of the test */
 	bool ended;    /* it has an end; without one, nothing of it is evidence */
 	bool complete; /* ... which was neither an interruption nor the time limit */
@@ -40,6 +53,9 @@ struct history {
 int history_line(struct history *h, const char *kind, const cJSON *line, struct err *e);
 /* The order of that name; NULL: none began. */
 const struct played *history_find(const struct history *h, const char *name);
+/* The number of a test as the lines of an order name it; ROSTER_NONE: there is none. What view
+ * repeated put behind the id is cut off. */
+uint32_t history_test(const struct history *h, const char *order, char *id);
 /* What became of a test in an order: of its first run, or of its second where it ran twice. OUTCOME_N:
  * the order does not hold it. */
 enum outcome played_outcome(const struct played *p, uint32_t test);

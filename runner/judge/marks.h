@@ -9,7 +9,7 @@
 #include "sandbox/base/json.h"
 
 struct err;
-struct roster;
+struct history;
 
 enum mark {
 	MARK_DAMAGE = 1 << 0,
@@ -28,9 +28,10 @@ struct marks {
 };
 #define MARKS_NULL ((struct marks){ 0 })
 
-/* What one line of the ledger says of its test; other kinds are passed over. */
-int marks_line(struct marks *m, struct roster *roster, const char *kind, const cJSON *line,
+/* What one line of the ledger, which the history has seen, says of its test; other kinds are passed
+ * over. */
+int marks_line(struct marks *m, const struct history *h, const char *kind, const cJSON *line,
 	       struct err *e);
-int marks_set(struct marks *m, uint32_t test, enum mark mark); /* 0 or -ENOMEM */
+int marks_set(struct marks *m, uint32_t test, unsigned marks); /* 0 or -ENOMEM */
 unsigned marks_of(const struct marks *m, uint32_t test);
 void marks_done(struct marks *m);

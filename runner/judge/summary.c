@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runner/judge/history.h"
 #include "runner/judge/rules.h"
 #include "runner/ledger.h"
 #include "sandbox/base/cleanup.h"
@@ -41,7 +42,6 @@ void summary_done(struct summary *s)
 	cJSON_Delete(s->about);
 	for (size_t i = 0; i < s->failures_len; i++) {
 		free(s->failures[i].test);
-		free(s->failures[i].phase);
 		free(s->failures[i].message);
 	}
 	free(s->failures);
@@ -221,26 +221,13 @@ static int read_order(struct summary *s, const cJSON *line, struct err *e)
 	return 0;
 }
 
-/* Where it failed, when that is not the test itself. */
-static const char *failing_phase(const cJSON *line)
-{
-	const char *phase = json_text(line, "phase");
-	const cJSON *row;
-	cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(line, "phases"))
-	{
-		if (!phase && text_eq(row->valuestring, "failed"))
-			phase = row->string;
-	}
-	return text_eq(phase, "call") ? NULL : phase;
-}
-
 static int add_failure(struct summary *s, const cJSON *line, enum outcome outcome, struct err *e)
 {
 	struct summary_failure *f = grow(&s->failures, &s->failures_len, sizeof(*f));
-	const char *phase = failing_phase(line);
-	if (!f || json_get_name(line, "test", &f->test) ||
-	    copy_text(line, "message", &f->message) || (phase && !(f->phase = strdup(phase))))
+	if (!f || json_get_name(line, "test", &f->test) || copy_text(line, "message", &f->message))
 		return no_memory(e);
+	enum phase phase = phase_of(line);
+	f->phase = phase == PHASE_CALL ? NULL : phase_name(phase);
 	f->outcome = outcome;
 	return 0;
 }

@@ -21,8 +21,8 @@ struct ledger;
 struct summary_failure {
 	char *test;
 	enum outcome outcome;
-	char *phase;   /* setup teardown collect; NULL: the test itself, or not told */
-	char *message; /* whole; NULL: none */
+	const char *phase; /* setup teardown collect; NULL: the test itself, or not told */
+	char *message;     /* whole; NULL: none */
 };
 
 /* A change that outlived its test or fixture, or that no test made. What lies in the zone `state` is
