@@ -80,7 +80,6 @@ static cJSON *tree_of(const struct about *a)
 	    !cJSON_AddStringToObject(tree, "adapter", a->adapter->name) ||
 	    !json_add(tree, "plan", json_texts(a->plan)) ||
 	    !json_add(tree, "config", config_json(a->config, a->command)) ||
-	    !config_add_again(a->config, tree) ||
 	    !json_add(tree, "notes", json_texts((const char *const *)a->prepared->notes.at)) ||
 	    !json_add(tree, "environment", environment(a->prepared)) ||
 	    !add_layer(tree, a->layer) || (a->isolation && !about_isolation(tree, a->isolation)))

@@ -359,125 +359,7 @@ static const char *asked_project(const struct arguments *args)
 	return asked;
 }
 
-static bool is_relative(const struct argument *arg)
-{
-	bool path = arg->setting->kind == KIND_PATH || arg->setting->kind == KIND_PATHS;
-	return path && arg->value[0] && arg->value[0] != '/' && !text_starts(arg->value, "~/");
-}
-
-/* What has to be said to run the same again. */
-static int keep_said(struct config *c, const struct arguments *args, const char *cwd, struct err *e)
-{
-	int r = 0;
-	for (size_t i = 0; i < args->len && !r; i++) {
-		const struct argument *arg = &args->at[i];
-		const struct setting *s = arg->setting;
-		if (s->once || (s->kind == KIND_PROJECT && !text_eq(arg->value, CONFIG_COPY)))
-			continue;
-		if (s->kind == KIND_VARIABLES)
-			r = strv_addf(&c->said_variables, "%.*s", (int)strcspn(arg->value, "="),
-				      arg->value);
-		else if (s->kind == KIND_BOOL)
-			r = strv_add(&c->said, arg->name);
-		else
-			r = strv_addf(&c->said, "--%s=%s%s%s", s->flag, is_relative(arg) ? cwd : "",
-				      is_relative(arg) ? "/" : "", arg->value);
-	}
-	return r ? err_set(e, ENOMEM, "no memory") : 0;
-}
-
-/* What an earlier call said. */
-struct again {
-	const cJSON *run; /* run.json; NULL: there was none */
-	struct arguments args;
-	struct strv argv; /* which args borrow */
-};
-
-static void again_done(struct again *again)
-{
-	strv_done(&again->argv);
-}
-
-static int read_again(struct config *c, struct again *again, struct err *e)
-{
-	const cJSON *kept = cJSON_GetObjectItemCaseSensitive(again->run, "again");
-	const cJSON *text;
-	int r = strv_add(&again->argv, "run.json");
-	cJSON_ArrayForEach(text, cJSON_GetObjectItemCaseSensitive(kept, "options"))
-	{
-		if (!r && cJSON_IsString(text))
-			r = strv_add(&again->argv, text->valuestring);
-	}
-	cJSON_ArrayForEach(text, cJSON_GetObjectItemCaseSensitive(again->run, "command"))
-	{
-		if (!r && cJSON_IsString(text))
-			r = strv_add(&c->said_command, text->valuestring);
-	}
-	if (r)
-		return err_set(e, ENOMEM, "no memory");
-	if (!kept || !c->said_command.len) {
-		err_set(e, EINVAL, "run.json does not say how it was run");
-		return err_status(e, STATUS_DATA);
-	}
-	again->args.command = CONFIG_SUITE;
-	r = read_arguments(c, &again->args, (int)again->argv.len,
-			   (const char *const *)again->argv.at, e);
-	return r ? err_in(e, "run.json") : 0;
-}
-
-/* Values are not kept: who wants the same again has to say them. */
-static int need_variables(struct config *c, const struct again *again, struct err *e)
-{
-	const cJSON *kept = cJSON_GetObjectItemCaseSensitive(again->run, "again");
-	const cJSON *name;
-	cJSON_ArrayForEach(name, cJSON_GetObjectItemCaseSensitive(kept, "variables"))
-	{
-		bool has = !cJSON_IsString(name) || strv_has(&c->said_variables, name->valuestring);
-		for (size_t i = 0; i < c->env.len && !has; i++)
-			has = text_starts(c->env.at[i], name->valuestring) &&
-			      c->env.at[i][strlen(name->valuestring)] == '=';
-		if (has)
-			continue;
-		err_set(e, EINVAL, "%s was given by --env when this ran, and its value is not kept",
-			name->valuestring);
-		err_hint(e, "say it again: --env %s=VALUE", name->valuestring);
-		return err_status(e, STATUS_USAGE);
-	}
-	return 0;
-}
-
-/* The command started where it starts again, if that is still in the project. */
-static int start_there(struct config *c, const struct again *again, struct err *e)
-{
-	cleanup_free char *cwd = NULL;
-	cleanup_free char *real = NULL;
-	if (json_get_name(again->run, "cwd", &cwd) == -ENOMEM)
-		return err_set(e, ENOMEM, "no memory");
-	real = cwd ? realpath(cwd, NULL) : NULL;
-	if (!real || !path_below(real, c->project.path))
-		return 0;
-	free(c->project.cwd);
-	c->project.cwd = take_ptr(&real);
-	return 0;
-}
-
-static int find_project(struct config *c, const struct arguments *args, const struct again *again,
-			struct err *e)
-{
-	const char *asked = asked_project(args);
-	cleanup_free char *earlier = NULL;
-	if (!asked && again->run) {
-		if (json_get_name(again->run, "project", &earlier) == -ENOMEM)
-			return err_set(e, ENOMEM, "no memory");
-		asked = earlier;
-	}
-	int r = project_find(asked, c->home, &c->project, e);
-	if (!r && c->project.config)
-		r = load_file(c, e);
-	return r || !again->run ? r : start_there(c, again, e);
-}
-
-static int read_all(struct config *c, struct again *again, enum config_command command, int argc,
+static int read_all(struct config *c, enum config_command command, int argc,
 		    const char *const *argv, struct err *e)
 {
 	cleanup_free char *cwd = get_current_dir_name();
@@ -485,67 +367,30 @@ static int read_all(struct config *c, struct again *again, enum config_command c
 		return err_sys(e, "the working directory");
 	struct arguments args = { .command = command };
 	c->bisect_exit = stands_among(argc, argv, "--bisect-exit");
-	int r = again->run ? read_again(c, again, e) : 0;
-	r = r ? r : read_arguments(c, &args, argc, argv, e);
+	int r = read_arguments(c, &args, argc, argv, e);
 	r = r ? r : home_find(getuid(), &c->home, e);
-	r = r ? r : find_project(c, &args, again, e);
-	r = r ? r : apply(c, &again->args, cwd, e);
+	r = r ? r : project_find(asked_project(&args), c->home, &c->project, e);
+	if (!r && c->project.config)
+		r = load_file(c, e);
 	r = r ? r : apply(c, &args, cwd, e);
 	if (!r && c->quiet && c->verbose)
 		r = err_set(e, EINVAL, "--quiet and --verbose exclude each other");
-	r = r ? r : keep_said(c, &again->args, cwd, e);
-	r = r ? r : keep_said(c, &args, cwd, e);
-	if (r)
-		return r;
-	if (again->run && !c->command[0])
-		c->command = (const char *const *)c->said_command.at;
-	return again->run ? need_variables(c, again, e) : 0;
-}
-
-static int deserves(int r, struct err *e)
-{
-	if (r && r != -ENOMEM && !e->status)
-		err_status(e, STATUS_USAGE);
 	return r;
 }
 
 int config_load(struct config *c, enum config_command command, int argc, const char *const *argv,
 		struct err *e)
 {
-	struct again none = { .run = NULL };
-	return deserves(read_all(c, &none, command, argc, argv, e), e);
-}
-
-int config_load_again(struct config *c, enum config_command command, const cJSON *run, int argc,
-		      const char *const *argv, struct err *e)
-{
-	cleanup(again_done) struct again again = { .run = run };
-	return deserves(read_all(c, &again, command, argc, argv, e), e);
-}
-
-int config_words(struct config *c, enum config_command command, int argc, const char *const *argv,
-		 struct err *e)
-{
-	struct arguments args = { .command = command };
-	int r = read_arguments(c, &args, argc, argv, e);
-	r = r ? r : home_find(getuid(), &c->home, e);
-	return deserves(r, e);
-}
-
-bool config_add_again(const struct config *c, cJSON *run)
-{
-	cJSON *again = cJSON_AddObjectToObject(run, "again");
-	return again && json_add(again, "options", json_texts((const char *const *)c->said.at)) &&
-	       json_add(again, "variables", json_texts((const char *const *)c->said_variables.at));
+	int r = read_all(c, command, argc, argv, e);
+	if (r && r != -ENOMEM && !e->status)
+		err_status(e, STATUS_USAGE);
+	return r;
 }
 
 void config_done(struct config *c)
 {
 	settings_done(c);
 	strv_done(&c->words);
-	strv_done(&c->said);
-	strv_done(&c->said_variables);
-	strv_done(&c->said_command);
 	free(c->home);
 	project_done(&c->project);
 	*c = CONFIG_NULL;

@@ -87,13 +87,7 @@ struct config {
 	char *home; /* real path; NULL: the caller has none */
 	struct project project;
 	struct strv words;          /* what stands among the options: a run, an order */
-	const char *const *command; /* NULL-terminated; empty: none was given. Borrowed from argv, or
-				       from said_command */
-
-	/* what has to be said to run the same again */
-	struct strv said;           /* "--network=host"; paths are absolute */
-	struct strv said_variables; /* names of --env, whose values are not told */
-	struct strv said_command;   /* of an earlier call */
+	const char *const *command; /* borrowed from argv, NULL-terminated; empty: none was given */
 };
 #define CONFIG_COPY "copy" /* as a --project: the mode, and no folder */
 #define CONFIG_NULL ((struct config){ .canary = true, .grace_ms = 5000 })
@@ -102,15 +96,6 @@ struct config {
  * CONFIG_NULL; after a failure it holds what was read up to there. */
 int config_load(struct config *c, enum config_command command, int argc, const char *const *argv,
 		struct err *e);
-/* What stands among the options alone: `words`, `command` and `home` of c. */
-int config_words(struct config *c, enum config_command command, int argc, const char *const *argv,
-		 struct err *e);
-/* As an earlier call, which `run` (a run.json) tells of, and this one on top. What that one had as
- * value of a variable has to be said again. */
-int config_load_again(struct config *c, enum config_command command, const cJSON *run, int argc,
-		      const char *const *argv, struct err *e);
-/* Adds "again": what config_load_again() reads. False: no memory. */
-bool config_add_again(const struct config *c, cJSON *run);
 void config_done(struct config *c);
 
 /* The options of a command, from the table. */

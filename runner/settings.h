@@ -38,8 +38,7 @@ struct setting {
 	unsigned of; /* enum config_command: who takes it on the command line; 0: CONFIG_CELL */
 	char letter;
 	bool unless; /* KIND_BOOL: on by default, so that the help shows --no-FLAG */
-	bool once; /* it is of this call alone: whoever runs the same again does not say it again */
-	bool all;  /* KIND_WORDS: "all" stands for each of names */
+	bool all;    /* KIND_WORDS: "all" stands for each of names */
 };
 extern const struct setting settings[];
 extern const size_t settings_len;

@@ -43,11 +43,11 @@ def errors(validator, value):
 
 
 def errors_of_run(folder):
-    """All that is wrong with a run folder's run.json, ledger.jsonl and findings.json."""
+    """All that is wrong with a run folder's ledger.jsonl and .json files."""
     found = []
-    for name in ("run", "findings"):
+    for name in ("run", "findings", "matrix"):
         path = os.path.join(folder, name + ".json")
-        if name == "findings" and not os.path.exists(path):
+        if name != "run" and not os.path.exists(path):
             continue
         with open(path, encoding="utf-8") as text:
             found += [name + ".json " + e for e in errors(load(name), json.load(text))]

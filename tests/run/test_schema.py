@@ -111,8 +111,32 @@ def check_config():
         ok(schema.errors(validator, wrong), "config %s is refused" % wrong)
 
 
+# Path into the matrix, what it becomes.
+WRONG_MATRIX = [
+    (["version"], 2),
+    (["orders"], DROP),
+    (["tests", 0, "class"], "flaky"),
+    (["tests", 0, "vector"], "PQ"),
+    (["tests", 0, "score"], 1.5),
+    (["tests", 0, "alone"], "absent"),
+    (["tests", 0, "surprise"], 1),
+]
+
+
+def check_matrix():
+    validator = schema.load("matrix")
+    path = os.path.join(schema.ROOT, "tests/unit/data/matrix/matrix.json")
+    with open(path, encoding="utf-8") as text:
+        matrix = json.load(text)
+    found = schema.errors(validator, matrix)
+    ok(not found, "the matrix of the unit test fits: %s" % "; ".join(found[:3]))
+    for at, value in WRONG_MATRIX:
+        ok(schema.errors(validator, spoil(matrix, at, value)), "matrix %s is refused" % at)
+
+
 def main():
     check_config()
+    check_matrix()
     for name in sorted(os.listdir(FIXTURES)):
         found = schema.errors_of_run(os.path.join(FIXTURES, name))
         ok(not found, "run %s fits: %s" % (name, "; ".join(found[:3])))
