@@ -70,15 +70,18 @@ static int bad_line(struct err *e, const char *kind, const char *what)
 	return err_status(e, STATUS_DATA);
 }
 
-/* Room for one more item in an array; NULL: no memory. The item is zeroed. */
+/* Room for one more item in an array, which has some up to the next power of two; NULL: no memory.
+ * The item is zeroed. */
 static void *grow(void *array, size_t *len, size_t item_len)
 {
 	void **at = array;
-	void *more = reallocarray(*at, *len + 1, item_len);
-	if (!more)
-		return NULL;
-	*at = more;
-	return memset((char *)more + (*len)++ * item_len, 0, item_len);
+	if ((*len & (*len - 1)) == 0) {
+		void *more = reallocarray(*at, *len ? *len * 2 : 1, item_len);
+		if (!more)
+			return NULL;
+		*at = more;
+	}
+	return memset((char *)*at + (*len)++ * item_len, 0, item_len);
 }
 
 /* A text that may be absent. */
