@@ -17,6 +17,7 @@
 #include "sandbox/base/err.h"
 #include "sandbox/base/fault.h"
 #include "sandbox/base/fd.h"
+#include "sandbox/base/map.h"
 #include "sandbox/base/text.h"
 
 #define LEDGER_FILE  "ledger.jsonl"
@@ -399,9 +400,7 @@ static int read_line(const struct ledger *l, size_t number, const char *text, si
 	return err_status(e, STATUS_DATA);
 }
 
-int ledger_each(const struct ledger *l,
-		int (*each)(void *with, const char *kind, const cJSON *line, struct err *e),
-		void *with, struct err *e)
+static int open_lines(const struct ledger *l, FILE **ret, struct err *e)
 {
 	int fd = openat(l->dir, LEDGER_FILE, O_RDONLY | O_CLOEXEC);
 	FILE *in = fd < 0 ? NULL : fdopen(fd, "re");
@@ -410,17 +409,72 @@ int ledger_each(const struct ledger *l,
 		fd_close_at(&fd);
 		return err_status(e, STATUS_DATA);
 	}
+	*ret = in;
+	return 0;
+}
+
+/* The next whole line; a last one without its end is torn: the run was killed while it wrote. */
+static bool next_line(FILE *in, char **text, size_t *cap, size_t *ret_len)
+{
+	ssize_t len = getline(text, cap, in);
+	if (len <= 0 || (*text)[len - 1] != '\n')
+		return false;
+	*ret_len = (size_t)len - 1;
+	return true;
+}
+
+/* The number of the line at which each order began last. */
+static int find_begins(FILE *in, struct map *ret)
+{
+	static const char kind[] = "\"begin\"";
 	cleanup_free char *text = NULL;
 	size_t cap = 0;
-	ssize_t len;
-	int r = 0;
-	for (size_t number = 1; !r && (len = getline(&text, &cap, in)) > 0; number++) {
-		if (text[len - 1] != '\n')
-			break; /* torn: the run was killed while it wrote */
-		cleanup_json cJSON *line = NULL;
-		r = read_line(l, number, text, (size_t)len - 1, &line, e);
-		r = r ? r : each(with, json_text(line, "kind"), line, e);
+	size_t len;
+	for (size_t number = 1; next_line(in, &text, &cap, &len); number++) {
+		if (!memmem(text, len, kind, strlen(kind)))
+			continue;
+		cleanup_json cJSON *line = cJSON_ParseWithLength(text, len);
+		const char *order = json_text(line, "order");
+		if (!order || !text_eq(json_text(line, "kind"), "begin"))
+			continue;
+		if (map_put(ret, order, (void *)number)) // NOLINT(performance-no-int-to-ptr)
+			return -ENOMEM;
 	}
+	return 0;
+}
+
+static int each_line(const struct ledger *l, FILE *in, const struct map *begins,
+		     int (*each)(void *with, const char *kind, const cJSON *line, struct err *e),
+		     void *with, struct err *e)
+{
+	cleanup_free char *text = NULL;
+	size_t cap = 0;
+	size_t len;
+	int r = 0;
+	for (size_t number = 1; !r && next_line(in, &text, &cap, &len); number++) {
+		cleanup_json cJSON *line = NULL;
+		r = read_line(l, number, text, len, &line, e);
+		const char *order = r ? NULL : json_text(line, "order");
+		bool is_void = order && number < (size_t)map_get(begins, order);
+		if (!r && !is_void)
+			r = each(with, json_text(line, "kind"), line, e);
+	}
+	return r;
+}
+
+int ledger_each(const struct ledger *l,
+		int (*each)(void *with, const char *kind, const cJSON *line, struct err *e),
+		void *with, struct err *e)
+{
+	FILE *in = NULL;
+	int r = open_lines(l, &in, e);
+	if (r)
+		return r;
+	cleanup(map_done) struct map begins = MAP_NULL(NULL);
+	if (find_begins(in, &begins))
+		r = err_set(e, ENOMEM, "read %s/" LEDGER_FILE ": no memory", l->path);
+	rewind(in);
+	r = r ? r : each_line(l, in, &begins, each, with, e);
 	if (!r && ferror(in))
 		r = err_sys(e, "read %s/" LEDGER_FILE, l->path);
 	fclose(in);

@@ -51,8 +51,8 @@ int ledger_log_tail(const struct ledger *l, const char *order, size_t lines_max,
 int ledger_save(struct ledger *l, const char *name, const char *text, size_t len, struct err *e);
 int ledger_load(const struct ledger *l, const char *name, cJSON **ret, struct err *e);
 
-/* Each line in order, until one returns other than 0. A last line without newline is no line and
- * is left out. A line that is no JSON object or of another version is an error with its number. */
+/* Each line that counts, in order, until one returns other than 0. An order that began again (its run
+ * was killed, and resumed) counts from there on. A last line without newline is no line. A line that is no JSON object or of another version is an error with its number. */
 int ledger_each(const struct ledger *l,
 		int (*each)(void *with, const char *kind, const cJSON *line, struct err *e),
 		void *with, struct err *e);

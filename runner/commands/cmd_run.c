@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "runner/command.h"
+#include "runner/drive/lanes.h"
 #include "runner/job.h"
 #include "runner/judge/summary.h"
 #include "runner/progress.h"
@@ -18,12 +19,33 @@ static const struct order canonical = { .name = (char[]){ "canonical" },
 struct run {
 	const struct config *config;
 	struct job job;
+	int began;
 	struct order_result result;
 };
 
 static void run_done(struct run *run)
 {
 	job_done(&run->job);
+}
+
+/* ---- a source of one order ---- */
+
+static int next(void *with, const struct order **ret, struct err *e)
+{
+	(void)e;
+	struct run *run = with;
+	*ret = &canonical;
+	return !run->began++;
+}
+
+static int ended(void *with, const struct order *order, const struct order_result *result,
+		 struct err *e)
+{
+	(void)order;
+	(void)e;
+	struct run *run = with;
+	run->result = *result;
+	return 0;
 }
 
 static int run_order(struct run *run, struct err *e)
@@ -34,7 +56,12 @@ static int run_order(struct run *run, struct err *e)
 	struct progress progress;
 	progress_begin(&progress, c->quiet ? NULL : stderr, &terminal, clock_ms);
 	const struct order_setup setup = job_order_setup(&run->job);
-	int r = order_run(&canonical, &setup, &run->job.ledger, &progress, &run->result, e);
+	const struct lanes_setup lanes = {
+		.order = &setup, .lanes = 1, .ledger = &run->job.ledger, .progress = &progress
+	};
+	const struct lanes_source source = { .next = next, .ended = ended, .with = run };
+	struct lanes_result result;
+	int r = lanes_run(&lanes, &source, &result, e);
 	progress_done(&progress);
 	return r;
 }

@@ -63,7 +63,7 @@ static cJSON *line_new(const struct chronicle *c, const char *kind)
 	cJSON *tree = cJSON_CreateObject();
 	cJSON_AddNumberToObject(tree, "v", 1);
 	cJSON_AddStringToObject(tree, "kind", kind);
-	cJSON_AddStringToObject(tree, "order", c->setup->order);
+	json_add_name(tree, "order", c->setup->order->name);
 	return tree;
 }
 
@@ -112,34 +112,19 @@ int chronicle_session(struct chronicle *c, const cJSON *hello, pid_t pid, struct
 	return say(c, line, e);
 }
 
-static void add_missing(cJSON *line, const cJSON *missing)
-{
-	if (!cJSON_IsArray(missing) || !missing->child)
-		return;
-	cJSON *ids = cJSON_AddArrayToObject(line, "missing");
-	const cJSON *id;
-	cJSON_ArrayForEach(id, missing)
-	{
-		if (cJSON_IsString(id))
-			cJSON_AddItemToArray(ids, cJSON_CreateString(id->valuestring));
-	}
-}
-
-int chronicle_order(struct chronicle *c, const cJSON *collected, const cJSON *missing, struct err *e)
+int chronicle_order(struct chronicle *c, const cJSON *collected, struct err *e)
 {
 	static const char *const copied[] = { "said", "plugins" };
 	cJSON *line = line_new(c, "order");
-	cJSON_AddStringToObject(line, "view", c->setup->view);
-	cJSON_AddNullToObject(line, "shuffle");
-	cJSON_AddNullToObject(line, "seed");
+	cJSON_AddStringToObject(line, "view", view_names[c->setup->order->view]);
+	order_add_shuffle(c->setup->order, line);
 	cJSON_AddFalseToObject(line, "warm");
-	cJSON_AddNumberToObject(line, "lane", 0);
+	cJSON_AddNumberToObject(line, "lane", c->setup->lane);
 	cJSON_AddNumberToObject(line, "session", c->suite.sessions);
 	copy_members(line, collected, copied, countof(copied));
 	cJSON *tests = cJSON_AddArrayToObject(line, "tests");
 	for (size_t i = c->suite.session_at; tests && i < c->suite.ids.len; i++)
 		cJSON_AddItemToArray(tests, cJSON_CreateString(c->suite.ids.at[i]));
-	add_missing(line, missing);
 	return say(c, line, e);
 }
 
@@ -268,7 +253,8 @@ int chronicle_finish(struct chronicle *c, const struct chronicle_end *end, struc
 {
 	cleanup_json cJSON *alive = survivors(c);
 	cleanup_json cJSON *nobodys = unattributed(c, end);
-	if (!alive || !nobodys)
+	cleanup(strv_done) struct strv missing = STRV_NULL;
+	if (!alive || !nobodys || suite_missing(&c->suite, &missing))
 		return err_set(e, ENOMEM, "write the end of the order");
 	int status = end->wait_status;
 	cJSON *line = line_new(c, "end");
@@ -284,6 +270,8 @@ int chronicle_finish(struct chronicle *c, const struct chronicle_end *end, struc
 	json_add_name(line, "tracker_why", why);
 	cJSON_AddNumberToObject(line, "refused", (double)c->refused);
 	cJSON_AddItemToObject(line, "blind", blind_spots(c));
+	if (missing.len)
+		json_add(line, "missing", json_texts((const char *const *)missing.at));
 	cJSON_AddItemToObject(line, "survivors", take_ptr(&alive));
 	cJSON_AddItemToObject(line, "unattributed", take_ptr(&nobodys));
 	return say(c, line, e);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -134,16 +135,10 @@ static int run_probe(const void *with, size_t number, struct buf *out, char why[
 
 /* ---- the suite ---- */
 
-struct suite {
-	const struct order *order;
-	const struct order_setup *setup;
-};
-
 static int look_at_suite(const void *with, const struct cell *cell, int channel, struct err *e)
 {
-	const struct suite *suite = with;
-	const struct order *order = suite->order;
-	const struct order_setup *setup = suite->setup;
+	const struct order_ask *order = with;
+	const struct order_setup *setup = order->setup;
 	const struct cell_view *view = &cell->view;
 	struct vantage_place places[LOOKER_PLACES_MAX];
 	struct vantage vantage;
@@ -168,8 +163,9 @@ static int look_at_suite(const void *with, const struct cell *cell, int channel,
 		assert(n < SENSORS_MAX);
 		sensors[n++] = *s;
 	}
-	struct session_setup session = { .order = order->name,
-					 .view = view_names[order->view],
+	struct session_setup session = { .order = order->order,
+					 .roster = order->roster,
+					 .lane = order->lane,
 					 .project = setup->spec->project_seen,
 					 .vantage = &vantage,
 					 .sensors = sensors,
@@ -278,16 +274,15 @@ int looker_fork(const struct looker_task *task, const struct cell *cell, struct 
 		return err_sys(e, "fork the looker");
 	if (pid == 0)
 		looker(task, cell, its, runner);
-	*ret = (struct looker){ .pid = pid, .channel = take_fd(&mine) };
-	return 0;
+	*ret = (struct looker){ .pid = pid, .pidfd = pidfd_open(pid, 0), .channel = take_fd(&mine) };
+	return ret->pidfd < 0 ? err_sys(e, "hold on to the looker") : 0;
 }
 
-int looker_start(const struct order *order, const struct order_setup *setup,
-		 const struct cell *cell, struct looker *ret, struct err *e)
+int looker_start(const struct order_ask *ask, const struct cell *cell, struct looker *ret,
+		 struct err *e)
 {
-	const struct suite suite = { order, setup };
-	return looker_fork(&(struct looker_task){ .look = look_at_suite, .with = &suite }, cell,
-			   ret, e);
+	const struct looker_task task = { .look = look_at_suite, .with = ask };
+	return looker_fork(&task, cell, ret, e);
 }
 
 void looker_done(struct looker *looker)
@@ -296,5 +291,6 @@ void looker_done(struct looker *looker)
 	if (looker->pid > 0)
 		while (waitpid(looker->pid, NULL, 0) < 0 && errno == EINTR)
 			;
+	fd_close_at(&looker->pidfd);
 	*looker = LOOKER_NULL;
 }

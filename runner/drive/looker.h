@@ -12,9 +12,10 @@
 
 struct looker {
 	pid_t pid;   /* 0: none */
+	int pidfd;   /* readable when it has ended */
 	int channel; /* stream: ledger lines out of it, struct session_end into it; -1: none */
 };
-#define LOOKER_NULL ((struct looker){ .channel = -1 })
+#define LOOKER_NULL ((struct looker){ .pidfd = -1, .channel = -1 })
 
 /* What it does: says lines on the channel. Where it fails, its err goes there as the last line, of
  * the kind "err". */
@@ -42,7 +43,7 @@ int looker_raise(const cJSON *line, struct err *e);
 void looker_vantage(const struct cell_view *view, struct vantage_place *places, struct vantage *ret);
 
 /* The session of an order. */
-int looker_start(const struct order *order, const struct order_setup *setup,
-		 const struct cell *cell, struct looker *ret, struct err *e);
+int looker_start(const struct order_ask *ask, const struct cell *cell, struct looker *ret,
+		 struct err *e);
 /* Waits until it has ended. Accepts LOOKER_NULL. */
 void looker_done(struct looker *looker);

@@ -1,8 +1,8 @@
 #include "runner/drive/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,6 @@
 #include "runner/drive/keep.h"
 #include "runner/drive/looker.h"
 #include "runner/drive/session.h"
-#include "runner/drive/signals.h"
 #include "runner/ledger.h"
 #include "runner/progress.h"
 #include "sandbox/base/buf.h"
@@ -29,30 +28,76 @@
 #define LOG_PIPE_LEN (1 << 20)
 #define CALM_MS      20 /* lines and output are read in handfuls: each wake costs the suite time */
 
-struct run {
-	const struct order *order;
-	const struct order_setup *setup;
-	struct ledger *ledger;
-	struct progress *progress;
-	struct order_result *result;
+struct order_run {
+	struct order_ask ask;
+	struct order_result result;
 	struct cell cell;
 	struct looker looker;
 	struct buf lines; /* from the looker, not yet whole */
-	struct signals signals;
-	int output; /* read end of the suite's output; -1: it ended */
+	int output;       /* read end of the suite's output; -1: it ended */
 	int log;
 	uint64_t log_len;
 	int interrupts;
-	bool ready;  /* the looker has looked round */
-	bool exited; /* the command has ended */
-	bool ended;  /* the ledger has its last line */
-	bool over;   /* the looker has written its last line */
+	bool ready;   /* the looker has looked round */
+	bool exited;  /* the command has ended */
+	bool ended;   /* the ledger has its last line */
+	bool over;    /* the looker has written its last line */
+	bool leaving; /* the cell was let go */
+	bool cell_gone, looker_gone;
 	int64_t began_ms;
+	int64_t calm_until;
 };
+
+/* ---- ledger lines ---- */
+
+static cJSON *line_new(const struct order_run *run, const char *kind)
+{
+	cJSON *line = cJSON_CreateObject();
+	cJSON_AddNumberToObject(line, "v", LEDGER_VERSION);
+	cJSON_AddStringToObject(line, "kind", kind);
+	json_add_name(line, "order", run->ask.order->name);
+	return line;
+}
+
+/* One of our own, whole but for its last member, which stands for all: cJSON tells no lack of memory
+ * in between. Frees it. */
+static int say(struct order_run *run, cJSON *tree, const cJSON *last, struct err *e)
+{
+	cleanup_json cJSON *line = tree;
+	cleanup_free char *text = last ? json_line(line) : NULL;
+	if (!text)
+		return err_set(e, ENOMEM, "write a ledger line: no memory");
+	return run->ask.line(run->ask.with, line, text, strlen(text), e);
+}
+
+static cJSON *asked_tests(const struct order_ask *ask)
+{
+	if (ask->order->as_collected)
+		return cJSON_CreateNull();
+	cJSON *ids = cJSON_CreateArray();
+	for (size_t i = 0; ids && i < ask->order->tests_len; i++)
+		cJSON_AddItemToArray(ids,
+				     cJSON_CreateString(ask->roster->ids.at[ask->order->tests[i]]));
+	return ids;
+}
+
+/* What there was of an order of this name before counts no more. */
+static int say_begin(struct order_run *run, struct err *e)
+{
+	const struct order *order = run->ask.order;
+	cJSON *line = line_new(run, "begin");
+	cJSON_AddStringToObject(line, "view", view_names[order->view]);
+	cJSON_AddStringToObject(line, "role", role_names[order->role]);
+	order_add_shuffle(order, line);
+	cJSON_AddNumberToObject(line, "lane", run->ask.lane);
+	json_add(line, "tests", asked_tests(&run->ask));
+	cJSON *vary = json_texts((const char *const *)order->vary.at);
+	return say(run, line, json_add(line, "vary", vary) ? vary : NULL, e);
+}
 
 /* ---- what the looker says ---- */
 
-static int take_line(struct run *run, const char *text, size_t len, struct err *e)
+static int take_line(struct order_run *run, const char *text, size_t len, struct err *e)
 {
 	cleanup_json cJSON *line = cJSON_ParseWithLength(text, len);
 	const char *kind = json_text(line, "kind");
@@ -66,15 +111,14 @@ static int take_line(struct run *run, const char *text, size_t len, struct err *
 		return looker_raise(line, e) ? err_in(e, "looker") : 0;
 	if (run->over || text_eq(kind, "ready"))
 		return 0;
-	run->result->tests_len += text_eq(kind, "test");
-	run->result->spoke |= text_eq(kind, "session");
+	run->result.tests_len += text_eq(kind, "test");
+	run->result.spoke |= text_eq(kind, "session");
 	run->ended |= text_eq(kind, "end");
-	progress_see(run->progress, line);
-	return ledger_append(run->ledger, text, len, e);
+	return run->ask.line(run->ask.with, line, text, len, e);
 }
 
 /* All whole lines that are there. */
-static int take_lines(struct run *run, struct err *e)
+static int take_lines(struct order_run *run, struct err *e)
 {
 	for (;;) {
 		if (buf_reserve(&run->lines, 65536))
@@ -110,17 +154,17 @@ static int take_lines(struct run *run, struct err *e)
 
 /* ---- the suite's output ---- */
 
-static int no_log(const struct run *run, struct err *e)
+static int no_log(const struct order_run *run, struct err *e)
 {
-	err_sys(e, "write the log of order %s", run->order->name);
+	err_sys(e, "write the log of order %s", run->ask.order->name);
 	err_hint(e, "free some room there, or name another folder with --out DIR; or see ulimit -f");
 	return err_status(e, STATUS_HOST);
 }
 
-static int keep_output(struct run *run, const char *bytes, size_t len, struct err *e)
+static int keep_output(struct order_run *run, const char *bytes, size_t len, struct err *e)
 {
-	if (run->setup->echo) {
-		progress_hide(run->progress);
+	if (run->ask.setup->echo) {
+		progress_hide(run->ask.progress);
 		fd_write_full(STDERR_FILENO, bytes, len); /* a closed terminal loses only the copy */
 	}
 	if (run->log_len == LOG_LEN_MAX)
@@ -136,7 +180,7 @@ static int keep_output(struct run *run, const char *bytes, size_t len, struct er
 	return fd_write_full(run->log, cut, sizeof(cut) - 1) ? no_log(run, e) : 0;
 }
 
-static int take_output(struct run *run, struct err *e)
+static int take_output(struct order_run *run, struct err *e)
 {
 	char bytes[65536];
 	for (int rounds = 0; run->output >= 0 && rounds < 64; rounds++) {
@@ -160,17 +204,14 @@ static int take_output(struct run *run, struct err *e)
 
 /* The looker is at its last look, which may take long, and somebody does not want to wait for it: the
  * ledger ends here. */
-static int cut_short(struct run *run, struct err *e)
+static int cut_short(struct order_run *run, struct err *e)
 {
-	int status = run->result->wait_status;
+	int status = run->result.wait_status;
 	kill(run->looker.pid, SIGKILL);
 	run->over = true;
 	if (run->ended)
 		return 0;
-	cleanup_json cJSON *line = cJSON_CreateObject();
-	cJSON_AddNumberToObject(line, "v", LEDGER_VERSION);
-	cJSON_AddStringToObject(line, "kind", "end");
-	json_add_name(line, "order", run->order->name);
+	cJSON *line = line_new(run, "end");
 	cJSON_AddStringToObject(line, "outcome", "interrupted");
 	cJSON_AddNumberToObject(line, "exit",
 				WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
@@ -181,15 +222,12 @@ static int cut_short(struct run *run, struct err *e)
 	cJSON *blind = cJSON_AddObjectToObject(line, "blind");
 	cJSON_AddStringToObject(blind, "files", "the last look was interrupted");
 	cJSON_AddArrayToObject(line, "survivors");
-	cleanup_free char *text =
-		cJSON_AddArrayToObject(line, "unattributed") ? json_line(line) : NULL;
-	return text ? ledger_append(run->ledger, text, strlen(text), e)
-		    : err_set(e, ENOMEM, "end the ledger: no memory");
+	return say(run, line, cJSON_AddArrayToObject(line, "unattributed"), e);
 }
 
-static int interrupt(struct run *run, struct err *e)
+int order_interrupt(struct order_run *run, struct err *e)
 {
-	run->result->interrupted = true;
+	run->result.interrupted = true;
 	if (run->exited)
 		return cut_short(run, e);
 	if (run->interrupts++)
@@ -201,24 +239,14 @@ static int interrupt(struct run *run, struct err *e)
 	return cell_stop(&run->cell, SIGINT, e);
 }
 
-static const int heard[] = { SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT };
-
-static int take_signal(struct run *run, struct err *e)
+int order_signal(struct order_run *run, int signal, struct err *e)
 {
-	switch (signals_take(&run->signals)) {
-	case 0:
-	case SIGCONT:
-		return 0;
-	case SIGTSTP:
-		return signals_pause(&run->cell, !run->exited, e);
-	default:
-		return interrupt(run, e);
-	}
+	return run->exited ? 0 : cell_signal(&run->cell, signal, e);
 }
 
 /* ---- what the warden says ---- */
 
-static int take_event(struct run *run, struct err *e)
+static int take_event(struct order_run *run, struct err *e)
 {
 	struct cell_event event;
 	int r = cell_read(&run->cell, &event, e);
@@ -229,7 +257,7 @@ static int take_event(struct run *run, struct err *e)
 	if (event.kind == CELL_GONE)
 		return err_set(e, ECHILD,
 			       "the cell ended before its command did: its process 1 was killed");
-	struct order_result *result = run->result;
+	struct order_result *result = &run->result;
 	run->exited = true;
 	result->wait_status = event.wait_status;
 	result->timed_out = event.timed_out;
@@ -244,64 +272,79 @@ static int take_event(struct run *run, struct err *e)
 	return 0;
 }
 
-/* ---- the loop ---- */
+/* ---- the loop's side ---- */
 
-static int drive(struct run *run, struct err *e)
+enum { CONTROL, LOOKER, OUTPUT };
+
+/* Lines and output may wait a little: each wake costs the suite time. */
+static bool is_calm(const struct order_run *run)
 {
-	int64_t calm_until = 0;
-	int r = 0;
-	while (!r && !run->over) {
-		int64_t calm = run->ready && !run->exited ? calm_until - clock_ms() : 0;
-		enum { CONTROL, SIGNALS, LOOKER, OUTPUT, N };
-		struct pollfd polls[N] = {
-			[CONTROL] = { run->exited ? -1 : run->cell.control, POLLIN, 0 },
-			[SIGNALS] = { run->signals.fd, POLLIN, 0 },
-			[LOOKER] = { calm > 0 ? -1 : run->looker.channel, POLLIN, 0 },
-			[OUTPUT] = { calm > 0 ? -1 : run->output, POLLIN, 0 },
-		};
-		int wait = progress_due_ms(run->progress);
-		if (calm > 0 && (wait < 0 || calm < wait))
-			wait = (int)calm;
-		int n = poll(polls, N, wait);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return err_sys(e, "wait for the cell");
-		progress_tick(run->progress);
-		if (polls[SIGNALS].revents)
-			r = take_signal(run, e);
-		if (!r && (polls[LOOKER].revents || polls[OUTPUT].revents)) {
-			calm_until = clock_ms() + CALM_MS;
-			bool was_ready = run->ready;
-			r = take_lines(run, e);
-			if (!r)
-				r = take_output(run, e);
-			if (!r && run->ready && !was_ready)
-				r = cell_go(&run->cell, e);
-		}
-		if (!r && polls[CONTROL].revents)
-			r = take_event(run, e);
-	}
-	return r ? r : take_output(run, e);
+	return run->ready && !run->exited && run->calm_until > clock_ms();
 }
+
+void order_polls(const struct order_run *run, struct pollfd polls[ORDER_POLLS])
+{
+	bool calm = is_calm(run);
+	int fds[ORDER_POLLS] = {
+		[CONTROL] = run->exited ? -1 : run->cell.control,
+		[LOOKER] = calm ? -1 : run->looker.channel,
+		[OUTPUT] = calm ? -1 : run->output,
+	};
+	if (run->leaving) {
+		fds[CONTROL] = run->cell_gone ? -1 : run->cell.pidfd;
+		fds[LOOKER] = run->looker_gone ? -1 : run->looker.pidfd;
+		fds[OUTPUT] = -1;
+	}
+	for (size_t i = 0; i < ORDER_POLLS; i++)
+		polls[i] = (struct pollfd){ fds[i], POLLIN, 0 };
+}
+
+int64_t order_due_ms(const struct order_run *run)
+{
+	return !run->leaving && is_calm(run) ? run->calm_until : INT64_MAX;
+}
+
+static int take_lines_and_output(struct order_run *run, struct err *e)
+{
+	bool was_ready = run->ready;
+	run->calm_until = clock_ms() + CALM_MS;
+	int r = take_lines(run, e);
+	r = r ? r : take_output(run, e);
+	return !r && run->ready && !was_ready ? cell_go(&run->cell, e) : r;
+}
+
+static int step_away(struct order_run *run, const struct pollfd polls[ORDER_POLLS])
+{
+	run->cell_gone |= polls[CONTROL].revents != 0;
+	run->looker_gone |= polls[LOOKER].revents != 0;
+	return run->cell_gone && run->looker_gone;
+}
+
+int order_step(struct order_run *run, const struct pollfd polls[ORDER_POLLS], struct err *e)
+{
+	if (run->leaving)
+		return step_away(run, polls);
+	int r = 0;
+	if (polls[LOOKER].revents || polls[OUTPUT].revents)
+		r = take_lines_and_output(run, e);
+	if (!r && polls[CONTROL].revents)
+		r = take_event(run, e);
+	if (!r && run->over)
+		r = take_output(run, e);
+	return r ? r : run->over;
+}
+
+/* ---- from its start to its end ---- */
 
 static bool has_keeps(const struct order_setup *setup)
 {
 	return setup->keeps && setup->keeps->len;
 }
 
-/* When nobody is at work in the cell any more. */
-static int bring_out(struct run *run, struct err *e)
-{
-	int r = cell_end_survivors(&run->cell, e);
-	if (!r)
-		keeps_bring(run->setup->keeps, &run->cell, &run->result->not_kept);
-	return r;
-}
-
 /* The suite writes into a pipe of ours, never into a file of the host. */
-static int start(struct run *run, struct err *e)
+static int start_cell(struct order_run *run, struct err *e)
 {
+	const struct order_setup *setup = run->ask.setup;
 	int ends[2];
 	if (pipe2(ends, O_CLOEXEC))
 		return err_sys(e, "make a pipe for the suite's output");
@@ -314,60 +357,78 @@ static int start(struct run *run, struct err *e)
 	if (null < 0)
 		return err_sys(e, "open /dev/null");
 
-	struct cell_spec spec = *run->setup->spec;
+	struct cell_spec spec = *setup->spec;
 	spec.stdin_fd = null;
 	spec.stdout_fd = spec.stderr_fd = suites;
 	int r = cell_start(&spec, &run->cell, e);
 	if (r)
 		return r;
-	run->result->isolation = run->cell.isolation;
+	run->result.isolation = run->cell.isolation;
 	int on = 1; /* before anyone in the cell can connect */
 	if (setsockopt(run->cell.view.listener, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
 		return err_sys(e, "ask for senders' numbers");
-	r = looker_start(run->order, run->setup, &run->cell, &run->looker, e);
-	if (!has_keeps(run->setup))
+	r = looker_start(&run->ask, &run->cell, &run->looker, e);
+	if (!has_keeps(setup))
 		cell_view_done(&run->cell.view); /* the looker has it */
 	return r;
 }
 
-int order_run(const struct order *order, const struct order_setup *setup, struct ledger *ledger,
-	      struct progress *progress, struct order_result *ret, struct err *e)
+int order_start(const struct order_ask *ask, struct order_run **ret, struct err *e)
 {
-	struct order_result result = { 0 };
-	struct run run = { .order = order,
-			   .setup = setup,
-			   .ledger = ledger,
-			   .progress = progress,
-			   .result = &result,
-			   .cell = CELL_NULL,
-			   .looker = LOOKER_NULL,
-			   .signals = SIGNALS_NULL,
-			   .output = -1,
-			   .log = -1,
-			   .began_ms = clock_ms() };
-	int r = signals_open(heard, countof(heard), &run.signals, e);
-	if (!r)
-		r = ledger_open_log(ledger, order->name, &run.log, e);
-	if (!r)
-		r = start(&run, e);
-	if (!r)
-		r = drive(&run, e);
-	if (!r && has_keeps(setup)) {
-		signals_done(&run.signals); /* the ledger is whole: ctrl-C may end us now */
-		r = bring_out(&run, e);
+	struct order_run *run = calloc(1, sizeof(*run));
+	if (!run)
+		return err_set(e, ENOMEM, "start an order: no memory");
+	*run = (struct order_run){ .ask = *ask,
+				   .cell = CELL_NULL,
+				   .looker = LOOKER_NULL,
+				   .output = -1,
+				   .log = -1,
+				   .began_ms = clock_ms() };
+	int r = ledger_open_log(ask->ledger, ask->order->name, &run->log, e);
+	r = r ? r : say_begin(run, e);
+	r = r ? r : start_cell(run, e);
+	if (r) {
+		order_free(run);
+		return r;
 	}
+	*ret = run;
+	return 0;
+}
+
+/* When nobody is at work in the cell any more. */
+static int bring_out(struct order_run *run, struct err *e)
+{
+	int r = cell_end_survivors(&run->cell, e);
 	if (!r)
-		r = cell_release(&run.cell, e);
-	if (r)
-		err_in(e, "order %s", order->name);
-	/* The cell goes first: what the looker holds of it keeps nothing alive. */
-	cell_done(&run.cell);
-	looker_done(&run.looker);
-	buf_done(&run.lines);
-	fd_close_at(&run.output);
-	fd_close_at(&run.log);
-	signals_done(&run.signals);
-	if (!r)
-		*ret = result;
+		keeps_bring(run->ask.setup->keeps, &run->cell, &run->result.not_kept);
 	return r;
+}
+
+int order_leave(struct order_run *run, struct order_result *ret, struct err *e)
+{
+	assert(run->over && !run->leaving);
+	int r = has_keeps(run->ask.setup) ? bring_out(run, e) : 0;
+	r = r ? r : cell_release(&run->cell, e);
+	if (r)
+		return r;
+	cell_view_done(&run->cell.view);
+	fd_close_at(&run->looker.channel);
+	fd_close_at(&run->output);
+	fd_close_at(&run->log);
+	run->leaving = true;
+	*ret = run->result;
+	return 0;
+}
+
+void order_free(struct order_run *run)
+{
+	if (!run)
+		return;
+	/* The cell goes first: what the looker holds of it keeps nothing alive. */
+	cell_done(&run->cell);
+	looker_done(&run->looker);
+	buf_done(&run->lines);
+	fd_close_at(&run->output);
+	fd_close_at(&run->log);
+	free(run);
 }

@@ -1,15 +1,22 @@
 #pragma once
 /*
  * order: one order of the suite in one cell, from the spec to the last ledger
- * line. The runner's side: it owns the cell, forks the looker, passes signals
- * on, keeps the suite's output, and is the only one that writes the ledger.
+ * line. The runner's side: it owns the cell, forks the looker, keeps the suite's
+ * output, and hands on every ledger line.
+ *
+ * Several run side by side in one loop (lanes.h), which waits for the descriptors
+ * and the time that each of them names. Nothing here waits, but for a cell to
+ * stand, and for what is brought out of it.
  */
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "runner/plan/order.h"
+#include "runner/plan/roster.h"
 #include "sandbox/base/err.h"
+#include "sandbox/base/json.h"
 #include "sandbox/cell.h"
 
 struct adapter;
@@ -18,9 +25,9 @@ struct ledger;
 struct progress;
 struct vantage_zone;
 
-/* All that one order is run with; borrowed. */
+/* All that orders are run with; borrowed. */
 struct order_setup {
-	const struct cell_spec *spec; /* its stdin, stdout and stderr are set by order_run */
+	const struct cell_spec *spec; /* its stdin, stdout and stderr are set by order_start */
 	const struct adapter *adapter;
 	const struct vantage_zone *zones;
 	size_t zones_len;
@@ -45,7 +52,38 @@ struct order_result {
 	struct isolation isolation;
 };
 
-/* Runs it. Ledger lines are appended as they come, the suite's output goes to the ledger's log of
- * this order. An err is our failure or the host's, never the suite's. */
-int order_run(const struct order *order, const struct order_setup *setup, struct ledger *ledger,
-	      struct progress *progress, struct order_result *ret, struct err *e);
+/* One order, and who hears of it; borrowed until order_leave() has returned. */
+struct order_ask {
+	const struct order *order;
+	const struct order_setup *setup;
+	const struct roster *roster; /* names the order's tests; NULL where it has none */
+	unsigned lane;
+	struct ledger *ledger;     /* for the log of the suite's output */
+	struct progress *progress; /* stands aside where that is echoed */
+	/* Each ledger line as it comes, also as text. */
+	int (*line)(void *with, const cJSON *line, const char *text, size_t len, struct err *e);
+	void *with;
+};
+
+struct order_run;
+
+/* An err is our failure or the host's, never the suite's; after it the run can only be freed. */
+int order_start(const struct order_ask *ask, struct order_run **ret, struct err *e);
+
+/* What to wait for; and until when at most, on the clock of clock_ms(): INT64_MAX: for ever. */
+#define ORDER_POLLS 3
+void order_polls(const struct order_run *run, struct pollfd polls[ORDER_POLLS]);
+int64_t order_due_ms(const struct order_run *run);
+/* Acts on what came. 1: it is over, its last line is written; after order_leave(): the cell is
+ * gone. */
+int order_step(struct order_run *run, const struct pollfd polls[ORDER_POLLS], struct err *e);
+
+/* Somebody wants it to end: the first time it is asked to, then it is killed. */
+int order_interrupt(struct order_run *run, struct err *e);
+/* SIGSTOP or SIGCONT to the command, while it runs. */
+int order_signal(struct order_run *run, int signal, struct err *e);
+
+/* It is over: brings out what is to be kept, and lets the cell go, which order_step() sees the end of. */
+int order_leave(struct order_run *run, struct order_result *ret, struct err *e);
+/* At any time: ends what is left of it, and waits for that. Accepts NULL. */
+void order_free(struct order_run *run);

@@ -222,6 +222,21 @@ static pid_t inner_pid(pid_t pid)
 	return last ? (pid_t)strtol(last + 1, NULL, 10) : 0;
 }
 
+/* What the session that begins is to do. */
+static int put_plan(const struct session *s, const char *name, struct err *e)
+{
+	const struct suite *suite = &s->chronicle.suite;
+	cleanup(strv_done) struct strv ids = STRV_NULL;
+	cleanup_json cJSON *plan = cJSON_CreateObject();
+	bool whole = !suite_plan(suite, &ids) && cJSON_AddNumberToObject(plan, "v", 1) &&
+		     cJSON_AddStringToObject(plan, "mode", "run");
+	if (whole && !suite->all)
+		whole = json_add(plan, "tests", json_texts((const char *const *)ids.at));
+	cleanup_free char *text = whole ? json_line(plan) : NULL;
+	return text ? drop_put(s->setup->vantage->scratch, name, text, e)
+		    : err_set(e, ENOMEM, "plan a session: no memory");
+}
+
 static int act_hello(struct session *s, const struct event *ev, struct err *e)
 {
 	struct vantage *v = s->setup->vantage;
@@ -231,7 +246,7 @@ static int act_hello(struct session *s, const struct event *ev, struct err *e)
 		return err_set(e, ENOMEM, "begin a session");
 	char name[32];
 	snprintf(name, sizeof(name), "plan-%d.json", s->chronicle.suite.sessions);
-	int r = drop_put(v->scratch, name, "{\"v\":1,\"mode\":\"run\"}\n", e);
+	int r = put_plan(s, name, e);
 	if (r)
 		return r;
 	char answer[64];
@@ -319,8 +334,7 @@ static int act_collected(struct session *s, const struct event *ev, struct err *
 			return err_set(e, ENOMEM, "keep a test's id");
 	}
 	go(s);
-	return chronicle_order(&s->chronicle, ev->packet,
-			       cJSON_GetObjectItemCaseSensitive(file, "missing"), e);
+	return chronicle_order(&s->chronicle, ev->packet, e);
 }
 
 static int act_start(struct session *s, const struct event *ev, struct err *e)
@@ -634,7 +648,8 @@ int session_run(const struct session_setup *setup, struct err *e)
 	};
 	wire_init(&s.wire, setup->listener);
 	chronicle_init(&s.chronicle, setup);
-	int r = run(&s, e);
+	int r = suite_ask(&s.chronicle.suite, setup->order, setup->roster);
+	r = r ? err_set(e, ENOMEM, "keep what is to run: no memory") : run(&s, e);
 	wire_done(&s.wire);
 	chronicle_done(&s.chronicle);
 	scopes_done(&s.scopes);

@@ -12,11 +12,14 @@
 #include "probe/vantage.h"
 
 struct err;
+struct order;
+struct roster;
 struct sensor;
 
 struct session_setup {
-	const char *order; /* name and view, as in struct order */
-	const char *view;
+	const struct order *order;
+	const struct roster *roster; /* names the order's tests; NULL where it has none */
+	unsigned lane;
 	const char *project;                 /* absolute; ids of another root are prefixed */
 	struct vantage *vantage;             /* the session fills in pid and inner */
 	const struct sensor *const *sensors; /* NULL-terminated */

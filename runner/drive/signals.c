@@ -30,13 +30,12 @@ int signals_take(const struct signals *s)
 	return read(s->fd, &info, sizeof(info)) == sizeof(info) ? (int)info.ssi_signo : 0;
 }
 
-int signals_pause(struct cell *cell, bool running, struct err *e)
+int signals_pause(struct cell *cell, struct err *e)
 {
 	/* SIGTSTP would do nothing: the command's session has nobody in it who could continue it. */
-	if (running)
-		cell_signal(cell, SIGSTOP, NULL);
+	cell_signal(cell, SIGSTOP, NULL);
 	raise(SIGSTOP);
-	return running ? cell_signal(cell, SIGCONT, e) : 0;
+	return cell_signal(cell, SIGCONT, e);
 }
 
 void signals_done(struct signals *s)

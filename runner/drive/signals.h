@@ -21,8 +21,7 @@ struct signals {
 int signals_open(const int *heard, size_t n, struct signals *ret, struct err *e);
 /* The next one that came; 0: none. */
 int signals_take(const struct signals *s);
-/* The runner stops, and the command of the cell with it while it runs, until somebody continues
- * the runner. */
-int signals_pause(struct cell *cell, bool running, struct err *e);
+/* The runner stops, and the command of the cell with it, until somebody continues the runner. */
+int signals_pause(struct cell *cell, struct err *e);
 /* Accepts SIGNALS_NULL. */
 void signals_done(struct signals *s);

@@ -16,7 +16,7 @@ const size_t solo_signals_len = countof(solo_signals);
 static int stop_too(const struct solo *solo, struct err *e)
 {
 	tty_restore(solo->tty);
-	int r = signals_pause(solo->cell, true, e);
+	int r = signals_pause(solo->cell, e);
 	tty_raw(solo->tty);
 	tty_resize(solo->tty);
 	return r;

@@ -10,6 +10,20 @@
 
 #include "sandbox/base/cleanup.h"
 
+#define AGAIN " (again)"
+
+int suite_ask(struct suite *s, const struct order *order, const struct roster *roster)
+{
+	s->all = order->as_collected;
+	s->repeated = order->view == VIEW_REPEATED;
+	for (size_t i = 0; i < order->tests_len; i++) {
+		const char *id = roster->ids.at[order->tests[i]];
+		if (strv_add(&s->asked, id) || map_put(&s->is_asked, id, s))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int suite_session(struct suite *s, const char *project, const char *rootdir)
 {
 	free(s->prefix);
@@ -26,12 +40,27 @@ int suite_session(struct suite *s, const char *project, const char *rootdir)
 	return r < 0 ? -ENOMEM : 0;
 }
 
-/* The id under which the present session's test is known; behind_session tells repeated ones. */
-static char *full_id(const struct suite *s, const char *id, bool repeated)
+/* How an id ends that an earlier session had, too. */
+struct mark {
+	char text[32];
+};
+
+static struct mark session_mark(const struct suite *s)
 {
+	struct mark mark;
+	snprintf(mark.text, sizeof(mark.text), " (session %d)", s->sessions);
+	return mark;
+}
+
+/* The id under which the present session's test is known; `marked` tells it from an earlier one's. */
+static char *full_id(const struct suite *s, const char *id, bool marked)
+{
+	bool again = s->repeated && text_ends(id, AGAIN);
+	size_t len = strlen(id) - (again ? strlen(AGAIN) : 0);
+	const struct mark mark = session_mark(s);
 	char *full = NULL;
-	int r = repeated ? asprintf(&full, "%s%s (session %d)", s->prefix, id, s->sessions)
-			 : asprintf(&full, "%s%s", s->prefix, id);
+	int r = asprintf(&full, "%s%.*s%s%s", s->prefix, (int)len, id, marked ? mark.text : "",
+			 again ? AGAIN : "");
 	return r < 0 ? NULL : full;
 }
 
@@ -57,13 +86,12 @@ int suite_add(struct suite *s, const char *id)
 {
 	if (suite_find(s, id) >= 0)
 		return -EEXIST;
-	cleanup_free char *full = full_id(s, id, false);
-	if (full && number_of(s, full) >= 0) { /* an earlier session ran it */
-		free(full);
-		full = full_id(s, id, true);
-	}
-	if (!full)
+	cleanup_free char *plain = full_id(s, id, false);
+	cleanup_free char *marked = full_id(s, id, true);
+	if (!plain || !marked)
 		return -ENOMEM;
+	bool earlier = number_of(s, plain) >= 0 || map_get(&s->is_asked, marked);
+	const char *full = earlier ? marked : plain;
 	assert(s->ids.len < INT_MAX);
 	int number = (int)s->ids.len;
 	bool *ran = reallocarray(s->ran, s->ids.len + 1, sizeof(*ran));
@@ -78,11 +106,37 @@ int suite_add(struct suite *s, const char *id)
 	return r ? r : number;
 }
 
+int suite_plan(const struct suite *s, struct strv *ret)
+{
+	const struct mark mark = session_mark(s);
+	for (size_t i = 0; i < s->asked.len; i++) {
+		const char *id = s->asked.at[i];
+		bool marked = text_ends(id, mark.text);
+		if (!text_starts(id, s->prefix) || (!marked && number_of(s, id) >= 0))
+			continue;
+		size_t len = strlen(id) - (marked ? strlen(mark.text) : 0);
+		cleanup_free char *base = strndup(id, len);
+		if (!base || strv_add(ret, base + strlen(s->prefix)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int suite_missing(const struct suite *s, struct strv *ret)
+{
+	for (size_t i = 0; i < s->asked.len; i++)
+		if (number_of(s, s->asked.at[i]) < 0 && strv_add(ret, s->asked.at[i]))
+			return -ENOMEM;
+	return 0;
+}
+
 void suite_done(struct suite *s)
 {
 	strv_done(&s->ids);
 	map_done(&s->number);
 	free(s->ran);
 	free(s->prefix);
+	strv_done(&s->asked);
+	map_done(&s->is_asked);
 	*s = SUITE_NULL;
 }

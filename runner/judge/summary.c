@@ -215,13 +215,7 @@ static int read_session(struct summary *s, const cJSON *line, struct err *e)
 
 static int read_order(struct summary *s, const cJSON *line, struct err *e)
 {
-	const cJSON *missing = cJSON_GetObjectItemCaseSensitive(line, "missing");
-	int n = cJSON_GetArraySize(missing);
-	if (note_all(s, line, "said") ||
-	    (n && strv_addf(&s->notes, "%d of the tests asked for are not there: %s%s", n,
-			    cJSON_GetStringValue(missing->child), n > 1 ? " …" : "")))
-		return no_memory(e);
-	return 0;
+	return note_all(s, line, "said") ? no_memory(e) : 0;
 }
 
 static int add_failure(struct summary *s, const cJSON *line, enum outcome outcome, struct err *e)
@@ -300,6 +294,17 @@ static int read_unattributed(struct summary *s, const cJSON *line, struct err *e
 	return 0;
 }
 
+/* What was asked for and could not be run. */
+static int read_missing(struct summary *s, const cJSON *line, struct err *e)
+{
+	const cJSON *missing = cJSON_GetObjectItemCaseSensitive(line, "missing");
+	int n = cJSON_GetArraySize(missing);
+	if (n && strv_addf(&s->notes, "%d of the tests asked for are not there: %s%s", n,
+			   cJSON_GetStringValue(missing->child), n > 1 ? " …" : ""))
+		return no_memory(e);
+	return 0;
+}
+
 /* What could not be seen, and why. */
 static int read_blind(struct summary *s, const cJSON *line, struct err *e)
 {
@@ -341,7 +346,8 @@ static int read_end(struct summary *s, const cJSON *line, struct err *e)
 		return no_memory(e);
 	if (!s->facts.command)
 		s->facts.command = (int)json_number(line, "exit", 0);
-	int r = read_survivors(s, line, e);
+	int r = read_missing(s, line, e);
+	r = r ? r : read_survivors(s, line, e);
 	r = r ? r : read_unattributed(s, line, e);
 	return r ? r : read_blind(s, line, e);
 }
@@ -358,6 +364,8 @@ static int read_line(void *with, const char *kind, const cJSON *line, struct err
 	for (size_t i = 0; i < countof(kinds); i++)
 		if (text_eq(kind, kinds[i].kind))
 			return kinds[i].read(with, line, e);
+	if (text_eq(kind, "begin")) /* what was asked for shows in what came */
+		return 0;
 	err_set(e, EINVAL, "read the ledger: a line is of a kind that is not known: %s", kind);
 	return err_status(e, STATUS_DATA);
 }

@@ -25,3 +25,15 @@ void order_done(struct order *o)
 	strv_done(&o->vary);
 	*o = ORDER_NULL;
 }
+
+void order_add_shuffle(const struct order *o, cJSON *line)
+{
+	if (o->shuffle)
+		cJSON_AddStringToObject(line, "shuffle", o->shuffle);
+	else
+		cJSON_AddNullToObject(line, "shuffle");
+	if (o->seeded)
+		cJSON_AddNumberToObject(line, "seed", (double)o->seed);
+	else
+		cJSON_AddNullToObject(line, "seed");
+}

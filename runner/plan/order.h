@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sandbox/base/json.h"
 #include "sandbox/base/text.h"
 
 enum view { /* what is looked at: DESIGN 2 */
@@ -45,3 +46,6 @@ struct order {
 #define ORDER_NULL ((struct order){ 0 })
 
 void order_done(struct order *o);
+
+/* Its "shuffle" and "seed", as ledger lines tell them. */
+void order_add_shuffle(const struct order *o, cJSON *line);

@@ -16,6 +16,7 @@
 #include "probe/delta.h"
 #include "probe/sensor.h"
 #include "runner/drive/session.h"
+#include "runner/plan/order.h"
 #include "sandbox/base/buf.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
@@ -58,6 +59,7 @@ static const struct sensor toys = {
 };
 static const struct sensor *const sensors[] = { &toys, NULL };
 
+static const struct order whole = { .name = (char[]){ "o" }, .as_collected = true };
 static const struct vantage_zone zones[] = { { "/p", "source" } };
 
 /* ---- the stage ---- */
@@ -122,8 +124,7 @@ static void stage_open(struct stage *s)
 				     .fanotify = -1,
 				     .zones = zones,
 				     .zones_len = countof(zones) };
-		struct session_setup setup = { .order = "o",
-					       .view = "canonical",
+		struct session_setup setup = { .order = &whole,
 					       .project = "/p",
 					       .vantage = &v,
 					       .sensors = sensors,
