@@ -84,8 +84,9 @@ int suite_find(const struct suite *s, const char *id)
 
 int suite_add(struct suite *s, const char *id)
 {
-	if (suite_find(s, id) >= 0)
-		return -EEXIST;
+	int known = suite_find(s, id);
+	if (known != -ENOENT)
+		return known < 0 ? known : -EEXIST;
 	cleanup_free char *plain = full_id(s, id, false);
 	cleanup_free char *marked = full_id(s, id, true);
 	if (!plain || !marked)

@@ -1,0 +1,215 @@
+"""Orders in several lanes at once: lanes_run, with orders of a file. Prints TAP.
+
+Usage: test_lanes.py LANES_RUN
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+
+from place import Place, finish, ok, plan, wait_for
+
+PYTEST = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+
+SUITE = """
+import os, time
+kept = []
+def test_a(): kept.append(1)
+def test_b(): assert not kept
+def test_c(): open('/tmp/c', 'w').close()
+def test_d(): assert not os.path.exists('/tmp/c')
+def test_e(): time.sleep(.1)
+"""
+IDS = ["test_a.py::test_" + letter for letter in "abcde"]
+HANG = "import time\ndef test_a(): pass\ndef test_hangs(): time.sleep(600)\ndef test_z(): pass\n"
+
+
+def orders(place, rows):
+    path = os.path.join(place.top, "orders.json")
+    with open(path, "w", encoding="utf-8") as out:
+        json.dump(rows, out)
+    return path
+
+
+def start(place, rows, lanes, args=()):
+    env = {"ORDERS": orders(place, rows), "LANES": str(lanes)}
+    out = os.path.join(place.top, "out%d" % lanes)
+    return place.start(["-q", "--out", out, *args, "--", *PYTEST], env), out
+
+
+def lines_of(out):
+    with open(os.path.join(out, "ledger.jsonl"), encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines.read().split("\n")[:-1]]
+
+
+def matrix(lines):
+    """What became of each test in each order, and what it left, in the order in which it ran."""
+    found = {}
+    for line in lines:
+        if line["kind"] == "test":
+            left = [delta["key"] for delta in line.get("deltas", []) if delta["kind"] == "leak"]
+            found.setdefault(line["order"], []).append((line["test"], line["outcome"], left))
+    return found
+
+
+def rows_of_sweep():
+    rows = [{"name": "canonical"}]
+    for shift in range(5):
+        tests = IDS[shift:] + IDS[:shift]
+        rows.append({"name": "s%d" % shift, "view": "shuffled", "shuffle": "shuffle", "seed": shift, "tests": tests})
+    rows.append({"name": "alone-1", "view": "isolated", "tests": [IDS[1]]})
+    rows.append({"name": "gone", "view": "shuffled", "shuffle": "given", "tests": ["nowhere.py::test_x", IDS[0]]})
+    return rows
+
+
+def test_lanes():
+    place = Place({"test_a.py": SUITE})
+    seen = {}
+    for lanes in (1, 2, 4):
+        process, out = start(place, rows_of_sweep(), lanes)
+        status, said, errors = finish(process)
+        ok(status == 0 and said.endswith("done\n"), "a sweep in %d lanes" % lanes, said, errors)
+        lines = lines_of(out)
+        seen[lanes] = matrix(lines)
+        begun = [line for line in lines if line["kind"] == "begin"]
+        ok(
+            [line["order"] for line in begun] == [row["name"] for row in rows_of_sweep()],
+            "... begins each order once, in the order of the plan",
+            begun,
+        )
+        used = {line["lane"] for line in begun}
+        ok(used == set(range(lanes)), "... and uses its lanes", used)
+    ok(seen[1] == seen[2] == seen[4], "no outcome, and nothing left behind, depends on the lanes", seen)
+    outcome = {order: {test[-1]: word for test, word, _ in rows} for order, rows in seen[4].items()}
+    ok(
+        outcome["canonical"] == dict(a="passed", b="failed", c="passed", d="failed", e="passed")
+        and outcome["alone-1"] == dict(b="passed")
+        and outcome["s1"]["b"] == "passed",
+        "each order is its own: what one leaves another does not find",
+        outcome,
+    )
+    ok(
+        [test for test, _, _ in seen[4]["s3"]] == IDS[3:] + IDS[:3],
+        "tests run in the order asked for",
+        seen[4]["s3"],
+    )
+    ends = {line["order"]: line.get("missing") for line in lines if line["kind"] == "end"}
+    ok(
+        ends.pop("gone") == ["nowhere.py::test_x"] and not any(ends.values()),
+        "a test that is not there is missing in the end of its order",
+        ends,
+    )
+    asked = {line["order"]: line for line in lines if line["kind"] == "order"}
+    ok(asked["s3"]["shuffle"] == "shuffle" and asked["s3"]["seed"] == 3, "the order line says of which shuffle it is")
+    place.done()
+
+
+def is_asleep(out, wanted):
+    """So many orders have run their first test."""
+    try:
+        return sum(line["kind"] == "test" for line in lines_of(out)) >= wanted
+    except OSError:
+        return False
+
+
+def children(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as text:
+        return text.read().split()
+
+
+def test_timeout():
+    place = Place({"test_a.py": SUITE, "test_z.py": HANG})
+    rows = [{"name": "canonical"}, {"name": "alone-1", "view": "isolated", "tests": [IDS[1]]}]
+    process, out = start(place, rows, 1, ["--timeout", "4s", "--grace", "500ms"])
+    status, said, errors = finish(process)
+    ok(status == 0 and said == "canonical spoke timeout\nalone-1 spoke\ndone\n", "a test that hangs ends its order alone", said, errors)
+    rows = {test: word for test, word, _ in matrix(lines_of(out))["canonical"]}
+    ok(
+        rows["test_z.py::test_hangs"] == "timeout" and rows["test_z.py::test_z"] == "absent",
+        "... it is named, and what comes after it is absent",
+        rows,
+    )
+    place.done()
+
+
+def test_interrupt():
+    place = Place({"test_a.py": HANG})
+    rows = [{"name": "canonical"}, {"name": "canonical-2"}, {"name": "canonical-3"}]
+    process, out = start(place, rows, 2)
+    wait_for(lambda: is_asleep(out, 2))
+    process.send_signal(signal.SIGINT)
+    status, said, errors = finish(process)
+    ok(
+        status == 0 and sorted(said.split("\n")) == ["", "canonical spoke interrupted", "canonical-2 spoke interrupted", "interrupted"],
+        "one ctrl-C ends what runs, and nothing else begins",
+        said,
+        errors,
+    )
+    ends = [line["outcome"] for line in lines_of(out) if line["kind"] == "end"]
+    ok(ends == ["interrupted"] * 2, "... and each order has its end", ends)
+    place.done()
+
+
+STUBBORN = "import signal, time\ndef test_a(): pass\ndef test_b():\n    signal.signal(signal.SIGINT, signal.SIG_IGN)\n    open('asleep', 'w').close()\n    time.sleep(600)\n"
+
+
+def test_kill():
+    place = Place({"test_a.py": STUBBORN})
+    process, out = start(place, [{"name": "canonical"}, {"name": "canonical-2"}], 2, ["--grace", "1h"])
+    wait_for(lambda: is_asleep(out, 2))
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    ok(process.poll() is None, "a test that does not hear ctrl-C goes on")
+    process.send_signal(signal.SIGINT)
+    status, said, errors = finish(process)
+    ok(status == 0 and said.count("interrupted") == 3, "a second one kills all", said, errors)
+    place.done()
+
+
+def state_of(pid):
+    with open("/proc/%d/stat" % pid, encoding="ascii") as text:
+        return text.read().rsplit(")", 1)[1].split()[0]
+
+
+TICK = "import time\ndef test_a(): pass\ndef test_b():\n    for n in range(30): time.sleep(.05)\n"
+
+
+def test_pause():
+    place = Place({"test_a.py": TICK})
+    process, out = start(place, [{"name": "canonical"}, {"name": "canonical-2"}], 2)
+    wait_for(lambda: is_asleep(out, 2))
+    process.send_signal(signal.SIGTSTP)
+    ok(wait_for(lambda: state_of(process.pid) == "T"), "SIGTSTP stops the runner")
+    process.send_signal(signal.SIGCONT)
+    status, said, errors = finish(process)
+    ok(status == 0 and said.count("spoke") == 2, "... and all goes on when it is continued", said, errors)
+    place.done()
+
+
+def test_failure():
+    """A log that cannot be written: ours to fail, in the second order; the first one's cell goes, too."""
+    place = Place({"test_a.py": HANG})
+    os.makedirs(os.path.join(place.top, "out2/logs/second.log"))
+    process, out = start(place, [{"name": "first"}, {"name": "second"}], 2)
+    status, said, errors = finish(process)
+    ok(
+        status == 70 and not said and errors.startswith("error: order second: write ") and "logs/second.log" in errors,
+        "a failure of ours in one order is told with its name, and ends the others",
+        said,
+        errors,
+    )
+    kinds = [(line["kind"], line["order"]) for line in lines_of(out)]
+    ok(("end", "first") not in kinds, "... which have no end", kinds)
+    place.done()
+
+
+test_lanes()
+test_timeout()
+test_interrupt()
+test_kill()
+test_pause()
+test_failure()
+sys.exit(plan())
