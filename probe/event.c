@@ -280,6 +280,17 @@ int event_parse(struct event *ret, const char *packet, size_t len, struct err *e
 	return 0;
 }
 
+bool event_can(const struct event *ev, const char *what)
+{
+	const cJSON *item;
+	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(ev->packet, "can"))
+	{
+		if (text_eq(item->valuestring, what))
+			return true;
+	}
+	return false;
+}
+
 void event_done(struct event *ev)
 {
 	cJSON_Delete(ev->packet);

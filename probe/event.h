@@ -71,4 +71,6 @@ struct event {
 
 /* Parse one packet. What is no event of version 1 is -EPROTO, says why, and *ret is untouched. */
 int event_parse(struct event *ret, const char *packet, size_t len, struct err *e);
+/* Of hello: does the adapter name this among what it can? */
+bool event_can(const struct event *ev, const char *what);
 void event_done(struct event *ev);

@@ -251,7 +251,9 @@ static int act_hello(struct session *s, const struct event *ev, struct err *e)
 		return r;
 	char answer[64];
 	snprintf(answer, sizeof(answer), "{\"t\":\"plan\",\"file\":\"%s\"}", name);
-	wire_answer(&s->wire, (size_t)s->speaker, answer);
+	/* A cell without namespaces goes on with the connection that there is. */
+	if (!event_can(ev, "handover") || wire_hand_over(&s->wire, (size_t)s->speaker, answer))
+		wire_answer(&s->wire, (size_t)s->speaker, answer);
 	return chronicle_session(&s->chronicle, ev->packet, v->inner, e);
 }
 

@@ -2,15 +2,18 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 
+#include "runner/drive/handover.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fault.h"
+#include "sandbox/base/fd.h"
 
 #define YIELDED_US 50 /* a yield that takes longer let somebody else run */
 
@@ -40,6 +43,24 @@ int wire_answer(struct wire *w, size_t conn, const char *packet)
 {
 	ssize_t n = send(w->conns[conn].fd, packet, strlen(packet), MSG_NOSIGNAL | MSG_DONTWAIT);
 	return n < 0 ? -errno : 0;
+}
+
+int wire_hand_over(struct wire *w, size_t conn, const char *packet)
+{
+	int ends[2];
+	int r = handover_pair(ends);
+	if (r)
+		return r;
+	cleanup_close int ours = ends[0];
+	cleanup_close int theirs = ends[1];
+	int on = 1; /* before anybody can send on it */
+	if (setsockopt(ours, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) ||
+	    fcntl(ours, F_SETFL, O_NONBLOCK) ||
+	    fd_send(w->conns[conn].fd, packet, strlen(packet), &theirs, 1))
+		return -errno;
+	fd_close_at(&w->conns[conn].fd);
+	w->conns[conn].fd = take_fd(&ours);
+	return 0;
 }
 
 static void welcome(struct wire *w)

@@ -53,5 +53,8 @@ int wire_next(struct wire *w, int other, int expected, bool wait, struct wire_ne
 	      struct err *e);
 /* One packet; never waits. -EAGAIN: the other side does not read. */
 int wire_answer(struct wire *w, size_t conn, const char *packet);
+/* The same, and with it the end of another connection, which takes this one's place. Negative errno:
+ * nothing was sent. */
+int wire_hand_over(struct wire *w, size_t conn, const char *packet);
 void wire_drop(struct wire *w, size_t conn);
 void wire_done(struct wire *w);

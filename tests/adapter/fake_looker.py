@@ -18,16 +18,20 @@ class FakeLooker:
 
     `plan` is what hello gets. `stop_at` names a packet ("start", "finish", ...) that is answered
     with stop instead of go; `hang_up_at` one at which the connection is closed; at the first
-    `interrupt_at` the adapter's process is interrupted.
+    `interrupt_at` the adapter's process is interrupted. With `hand_over` the answer to hello brings
+    another connection, and the first is closed.
     """
 
-    def __init__(self, folder, plan=None, stop_at=None, hang_up_at=None, interrupt_at=None):
+    def __init__(
+        self, folder, plan=None, stop_at=None, hang_up_at=None, interrupt_at=None, hand_over=False
+    ):
         self.path = os.path.join(folder, "socket")
         self.drop = os.path.join(folder, "drop")
         self.plan = plan or {"v": 1, "mode": "run"}
         self.stop_at = stop_at
         self.hang_up_at = hang_up_at
         self.interrupt_at = interrupt_at
+        self.hand_over = hand_over
         self.packets = []
         self.plans = 0
         os.mkdir(self.drop, 0o1777)
@@ -73,7 +77,19 @@ class FakeLooker:
             self.selector.unregister(connection)
             connection.close()
         elif packet["t"] != "done":
-            connection.send(json.dumps(self.answer(packet), separators=(",", ":")).encode())
+            self.say(connection, packet["t"] == "hello" and self.hand_over, self.answer(packet))
+
+    def say(self, connection, hand_over, answer):
+        text = json.dumps(answer, separators=(",", ":")).encode()
+        if not hand_over:
+            connection.send(text)
+            return
+        mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        socket.send_fds(connection, [text], [its.fileno()])
+        its.close()
+        self.selector.unregister(connection)
+        connection.close()
+        self.selector.register(mine, selectors.EVENT_READ)
 
     def answer(self, packet):
         if packet["t"] == self.stop_at:

@@ -97,7 +97,7 @@ def bad_shape(packet):
         return None
     if packet["v"] != 1 or packet["bytes"] > 65536:
         return "version or size"
-    if packet["t"] == "hello" and packet["can"] != ["reorder"]:
+    if packet["t"] == "hello" and "reorder" not in packet["can"]:
         return "hello"
     if packet["t"] == "collected" and not packet.get("basetemp", "/").startswith("/"):
         return "basetemp"
@@ -142,7 +142,7 @@ def run(name, folder):
             case = json.load(file)
     if "example.py" in case.get("command", []):
         put_example(suite)
-    does = ("plan", "stop_at", "hang_up_at", "interrupt_at")
+    does = ("plan", "stop_at", "hang_up_at", "interrupt_at", "hand_over")
     looker = FakeLooker(folder, **{key: case[key] for key in does if key in case})
     env = with_adapter(environment(folder, case.get("env", {})), looker.path)
     command = case.get("command", ["python3", "-m", "pytest"]) + case.get("args", [])

@@ -25,6 +25,20 @@ SPEAKER = """
 def speaker():
     return max(map(int, os.listdir("/proc/self/fd")))
 """
+CONNECTION = (
+    """
+import fcntl
+import os
+import pytest
+import socket
+import struct
+
+
+def interface(request, name=b"", index=0):
+    return fcntl.ioctl(speaker(), request, struct.pack("16si20x", name, index))
+"""
+    + SPEAKER
+)
 
 
 @dataclass
@@ -463,6 +477,89 @@ FAULTS = [
         {"test_told": "failed"},
         wall="sender",
         forged=lambda tests, end: tests["test_told"]["outcome"] == "passed",
+    ),
+    Fault(
+        "what the connection of the tests tells of a network",
+        CONNECTION
+        + dedent(
+            """
+            def test_looks():
+                with open("/proc/net/unix") as f:
+                    assert str(os.fstat(speaker()).st_ino) not in f.read().split()
+                assert interface(0x8913, b"lo")[16] & 1 == 0, "reached: lo is up"  # SIOCGIFFLAGS
+                with pytest.raises(OSError, match="No such device"):
+                    interface(0x8910, index=2)  # SIOCGIFNAME
+            """
+        ),
+        0,
+        "1 passed",
+        {"test_looks": "passed"},
+        wall="handover",
+        forged=lambda tests, end: "reached: lo is up" in tests["test_looks"]["message"],
+    ),
+    Fault(
+        "a name for the connection of the tests, in the host's network",
+        CONNECTION
+        + dedent(
+            """
+            def test_names():
+                name = "\\0fumehood-%d" % os.getpid()
+                mine = socket.socket(fileno=os.dup(speaker()))
+                mine.bind(name)
+                with pytest.raises(OSError):
+                    mine.listen()
+                with pytest.raises(OSError):
+                    mine.connect(name)
+                mine.close()
+                with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as other:
+                    other.bind(name)
+            """
+        ),
+        0,
+        "1 passed",
+        {"test_names": "passed"},
+        options=["--network", "host"],
+        wall="handover",
+        forged=lambda tests, end: "Address already in use" in tests["test_names"]["message"],
+    ),
+    Fault(
+        "the network of the connection of the tests, to enter it or to change it",
+        CONNECTION
+        + dedent(
+            """
+            def test_takes():
+                with pytest.raises(PermissionError):
+                    fcntl.ioctl(speaker(), 0x894C)  # SIOCGSKNS
+                with pytest.raises(PermissionError):
+                    interface(0x8914, b"lo", 1)  # SIOCSIFFLAGS: up
+            """
+        ),
+        0,
+        "1 passed",
+        {"test_takes": "passed"},
+        wall="caps",
+        forged=lambda tests, end: "DID NOT RAISE" in tests["test_takes"]["message"],
+    ),
+    Fault(
+        "who is at the other end of the connection of the tests",
+        CONNECTION
+        + dedent(
+            """
+            def test_asks():
+                mine = socket.socket(fileno=os.dup(speaker()))
+                assert mine.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 4) == bytes(4)
+                try:
+                    peer = mine.getsockopt(socket.SOL_SOCKET, 77)  # SO_PEERPIDFD
+                except OSError:
+                    return  # a kernel without it, or one that gives none of the dead
+                with open("/proc/self/fdinfo/%d" % peer) as f:
+                    assert "\\nPid:\\t-1\\n" in f.read()  # of the dead; of the looker it were 0
+                os.close(peer)
+            """
+        ),
+        0,
+        "1 passed",
+        {"test_asks": "passed"},
     ),
     Fault(
         "a message is a link to a file of the host",

@@ -155,9 +155,25 @@ static void test_words(void)
 	       "names of outcomes and kinds");
 }
 
+static void test_can(void)
+{
+	static const char packet[] = P("\"hello\",\"adapter\":\"sh\",\"version\":\"1\","
+				       "\"rootdir\":\"/w\",\"can\":[\"reorder\",\"handover\"]");
+	static const char plain[] =
+		P("\"hello\",\"adapter\":\"sh\",\"version\":\"1\",\"rootdir\":\"/w\"");
+	cleanup(event_done) struct event ev = EVENT_NULL;
+	cleanup(event_done) struct event other = EVENT_NULL;
+	tap_ok(!event_parse(&ev, packet, strlen(packet), NULL) && event_can(&ev, "handover") &&
+		       !event_can(&ev, "hand"),
+	       "what an adapter can");
+	tap_ok(!event_parse(&other, plain, strlen(plain), NULL) && !event_can(&other, "handover"),
+	       "one that says nothing of it can nothing");
+}
+
 int main(void)
 {
 	test_parse();
+	test_can();
 	test_bounds();
 	test_words();
 	return tap_done();
