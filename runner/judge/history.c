@@ -7,8 +7,6 @@
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 
-#define AGAIN " (again)" /* behind the id of a test's second run, in view repeated */
-
 static int no_memory(struct err *e)
 {
 	return err_set(e, ENOMEM, "keep what an order did: no memory");
@@ -55,8 +53,8 @@ const struct played *history_find(const struct history *h, const char *name)
 /* The length of the id without what view repeated puts behind it. */
 static size_t id_len(const struct played *p, const char *id, bool *ret_again)
 {
-	*ret_again = p->order.view == VIEW_REPEATED && text_ends(id, AGAIN);
-	return strlen(id) - (*ret_again ? strlen(AGAIN) : 0);
+	*ret_again = p->order.view == VIEW_REPEATED && text_ends(id, HISTORY_AGAIN);
+	return strlen(id) - (*ret_again ? strlen(HISTORY_AGAIN) : 0);
 }
 
 uint32_t history_test(const struct history *h, const char *order, char *id)

@@ -14,6 +14,8 @@
 
 struct err;
 
+#define HISTORY_AGAIN " (again)" /* behind the id of a test's second run, in view repeated */
+
 enum phase {
 	PHASE_NONE, /* it did not fail, or nobody said where */
 	PHASE_COLLECT,
