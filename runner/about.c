@@ -1,6 +1,7 @@
 #include "runner/about.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -68,6 +69,18 @@ static bool add_layer(cJSON *tree, const struct layer *layer)
 	       !json_add_name(told, "path", layer->path);
 }
 
+/* What an earlier part of the run saw of its cells. */
+static bool add_earlier(cJSON *tree, const cJSON *earlier)
+{
+	static const char *const keys[] = { "isolation", "isolation_why" };
+	for (size_t i = 0; i < countof(keys); i++) {
+		const cJSON *item = cJSON_GetObjectItemCaseSensitive(earlier, keys[i]);
+		if (item && !json_add(tree, keys[i], cJSON_Duplicate(item, true)))
+			return false;
+	}
+	return true;
+}
+
 static cJSON *tree_of(const struct about *a)
 {
 	const struct cell_spec *spec = &a->prepared->spec;
@@ -80,15 +93,19 @@ static cJSON *tree_of(const struct about *a)
 	    !cJSON_AddStringToObject(tree, "adapter", a->adapter->name) ||
 	    !json_add(tree, "plan", json_texts(a->plan)) ||
 	    !json_add(tree, "config", config_json(a->config, a->command)) ||
+	    !config_add_again(a->config, tree) ||
 	    !json_add(tree, "notes", json_texts((const char *const *)a->prepared->notes.at)) ||
-	    !json_add(tree, "environment", environment(a->prepared)) ||
-	    !add_layer(tree, a->layer) || (a->isolation && !about_isolation(tree, a->isolation)))
+	    !json_add(tree, "environment", environment(a->prepared)) || !add_layer(tree, a->layer) ||
+	    (a->isolation ? !about_isolation(tree, a->isolation) : !add_earlier(tree, a->earlier)))
 		return NULL;
 	return take_ptr(&tree);
 }
 
 int about_save(struct about *about, struct ledger *ledger, struct err *e)
 {
+	const char *started = json_text(about->earlier, "started");
+	if (!about->started[0] && started)
+		snprintf(about->started, sizeof(about->started), "%s", started);
 	if (!about->started[0]) {
 		time_t now = time(NULL);
 		struct tm utc;

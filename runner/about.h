@@ -22,6 +22,8 @@ struct about {
 	const struct isolation *isolation; /* NULL: not known yet */
 	const char *const *plan;           /* names of the orders, NULL-terminated */
 	char started[32];                  /* UTC; empty: now is taken */
+	const cJSON *earlier; /* run.json of the part of the run that was cut short: what is not known
+				 now is taken from it; NULL: none */
 };
 
 /* Adds "isolation", and "isolation_why" for what is not verified. False: no memory. */

@@ -67,6 +67,11 @@ static int file_setting(struct config *c, const struct file *f, const struct set
 	enum setting_shape shape = setting_shape(s);
 	if (shape == SHAPE_BOOL && cJSON_IsBool(item))
 		return file_value(c, f, s, item, cJSON_IsTrue(item) ? "true" : "false", e);
+	if (shape == SHAPE_NUMBER && cJSON_IsNumber(item)) {
+		char number[32];
+		snprintf(number, sizeof(number), "%.15g", item->valuedouble);
+		return file_value(c, f, s, item, number, e);
+	}
 	if (shape == SHAPE_TEXT && cJSON_IsString(item))
 		return file_value(c, f, s, item, item->valuestring, e);
 	if (shape == SHAPE_LIST ? cJSON_IsArray(item) : shape == SHAPE_OBJECT && cJSON_IsObject(item))
@@ -291,16 +296,26 @@ static int add_argument(struct arguments *args, const struct argument *arg, stru
 	return 0;
 }
 
-static int short_flags(struct arguments *args, const char *letters, struct err *e)
+/* "-qv", "-j4", "-j 4" */
+static int short_flags(struct arguments *args, int argc, const char *const *argv, int *at,
+		       struct err *e)
 {
 	int r = 0;
-	for (const char *letter = letters; *letter && !r; letter++) {
+	for (const char *letter = argv[*at] + 1; *letter && !r; letter++) {
 		const struct setting *s = by_letter(*letter);
 		if (!s)
 			return err_set(e, EINVAL, "there is no option -%c", *letter);
 		if (!setting_is_of(s, args->command))
 			return others_flag(s, (char[]){ '-', *letter, '\0' }, args->command, e);
-		r = add_argument(args, &(struct argument){ s, s->flag, "true" }, e);
+		struct argument arg = { s, s->flag, "true" };
+		if (s->kind != KIND_BOOL) {
+			bool apart = !letter[1] && *at + 1 < argc && !text_eq(argv[*at + 1], "--");
+			if (!letter[1] && !apart)
+				return err_set(e, EINVAL, "-%c needs a value: %s", *letter, s->arg);
+			arg.value = apart ? argv[++*at] : letter + 1;
+			return add_argument(args, &arg, e);
+		}
+		r = add_argument(args, &arg, e);
 	}
 	return r;
 }
@@ -316,7 +331,7 @@ static int read_arguments(struct config *c, struct arguments *args, int argc,
 			r = long_flag(args->command, argc, argv, &i, &arg, e);
 			r = r ? r : add_argument(args, &arg, e);
 		} else if (argv[i][0] == '-' && argv[i][1]) {
-			r = short_flags(args, argv[i] + 1, e);
+			r = short_flags(args, argc, argv, &i, e);
 		} else if (c->words.len < words_max(args->command)) {
 			r = strv_add(&c->words, argv[i]) ? err_set(e, ENOMEM, "no memory") : 0;
 		} else {
@@ -359,7 +374,125 @@ static const char *asked_project(const struct arguments *args)
 	return asked;
 }
 
-static int read_all(struct config *c, enum config_command command, int argc,
+static bool is_relative(const struct argument *arg)
+{
+	bool path = arg->setting->kind == KIND_PATH || arg->setting->kind == KIND_PATHS;
+	return path && arg->value[0] && arg->value[0] != '/' && !text_starts(arg->value, "~/");
+}
+
+/* What has to be said to run the same again. */
+static int keep_said(struct config *c, const struct arguments *args, const char *cwd, struct err *e)
+{
+	int r = 0;
+	for (size_t i = 0; i < args->len && !r; i++) {
+		const struct argument *arg = &args->at[i];
+		const struct setting *s = arg->setting;
+		if (s->once || (s->kind == KIND_PROJECT && !text_eq(arg->value, CONFIG_COPY)))
+			continue;
+		if (s->kind == KIND_VARIABLES)
+			r = strv_addf(&c->said_variables, "%.*s", (int)strcspn(arg->value, "="),
+				      arg->value);
+		else if (s->kind == KIND_BOOL)
+			r = strv_add(&c->said, arg->name);
+		else
+			r = strv_addf(&c->said, "--%s=%s%s%s", s->flag, is_relative(arg) ? cwd : "",
+				      is_relative(arg) ? "/" : "", arg->value);
+	}
+	return r ? err_set(e, ENOMEM, "no memory") : 0;
+}
+
+/* What an earlier call said. */
+struct again {
+	const cJSON *run; /* run.json; NULL: there was none */
+	struct arguments args;
+	struct strv argv; /* which args borrow */
+};
+
+static void again_done(struct again *again)
+{
+	strv_done(&again->argv);
+}
+
+static int read_again(struct config *c, struct again *again, struct err *e)
+{
+	const cJSON *kept = cJSON_GetObjectItemCaseSensitive(again->run, "again");
+	const cJSON *text;
+	int r = strv_add(&again->argv, "run.json");
+	cJSON_ArrayForEach(text, cJSON_GetObjectItemCaseSensitive(kept, "options"))
+	{
+		if (!r && cJSON_IsString(text))
+			r = strv_add(&again->argv, text->valuestring);
+	}
+	cJSON_ArrayForEach(text, cJSON_GetObjectItemCaseSensitive(again->run, "command"))
+	{
+		if (!r && cJSON_IsString(text))
+			r = strv_add(&c->said_command, text->valuestring);
+	}
+	if (r)
+		return err_set(e, ENOMEM, "no memory");
+	if (!kept || !c->said_command.len) {
+		err_set(e, EINVAL, "run.json does not say how it was run");
+		return err_status(e, STATUS_DATA);
+	}
+	again->args.command = CONFIG_SUITE;
+	r = read_arguments(c, &again->args, (int)again->argv.len,
+			   (const char *const *)again->argv.at, e);
+	return r ? err_in(e, "run.json") : 0;
+}
+
+/* Values are not kept: who wants the same again has to say them. */
+static int need_variables(struct config *c, const struct again *again, struct err *e)
+{
+	const cJSON *kept = cJSON_GetObjectItemCaseSensitive(again->run, "again");
+	const cJSON *name;
+	cJSON_ArrayForEach(name, cJSON_GetObjectItemCaseSensitive(kept, "variables"))
+	{
+		bool has = !cJSON_IsString(name) || strv_has(&c->said_variables, name->valuestring);
+		for (size_t i = 0; i < c->env.len && !has; i++)
+			has = text_starts(c->env.at[i], name->valuestring) &&
+			      c->env.at[i][strlen(name->valuestring)] == '=';
+		if (has)
+			continue;
+		err_set(e, EINVAL, "%s was given by --env when this ran, and its value is not kept",
+			name->valuestring);
+		err_hint(e, "say it again: --env %s=VALUE", name->valuestring);
+		return err_status(e, STATUS_USAGE);
+	}
+	return 0;
+}
+
+/* The command started where it starts again, if that is still in the project. */
+static int start_there(struct config *c, const struct again *again, struct err *e)
+{
+	cleanup_free char *cwd = NULL;
+	cleanup_free char *real = NULL;
+	if (json_get_name(again->run, "cwd", &cwd) == -ENOMEM)
+		return err_set(e, ENOMEM, "no memory");
+	real = cwd ? realpath(cwd, NULL) : NULL;
+	if (!real || !path_below(real, c->project.path))
+		return 0;
+	free(c->project.cwd);
+	c->project.cwd = take_ptr(&real);
+	return 0;
+}
+
+static int find_project(struct config *c, const struct arguments *args, const struct again *again,
+			struct err *e)
+{
+	const char *asked = asked_project(args);
+	cleanup_free char *earlier = NULL;
+	if (!asked && again->run) {
+		if (json_get_name(again->run, "project", &earlier) == -ENOMEM)
+			return err_set(e, ENOMEM, "no memory");
+		asked = earlier;
+	}
+	int r = project_find(asked, c->home, &c->project, e);
+	if (!r && c->project.config)
+		r = load_file(c, e);
+	return r || !again->run ? r : start_there(c, again, e);
+}
+
+static int read_all(struct config *c, struct again *again, enum config_command command, int argc,
 		    const char *const *argv, struct err *e)
 {
 	cleanup_free char *cwd = get_current_dir_name();
@@ -367,30 +500,67 @@ static int read_all(struct config *c, enum config_command command, int argc,
 		return err_sys(e, "the working directory");
 	struct arguments args = { .command = command };
 	c->bisect_exit = stands_among(argc, argv, "--bisect-exit");
-	int r = read_arguments(c, &args, argc, argv, e);
+	int r = again->run ? read_again(c, again, e) : 0;
+	r = r ? r : read_arguments(c, &args, argc, argv, e);
 	r = r ? r : home_find(getuid(), &c->home, e);
-	r = r ? r : project_find(asked_project(&args), c->home, &c->project, e);
-	if (!r && c->project.config)
-		r = load_file(c, e);
+	r = r ? r : find_project(c, &args, again, e);
+	r = r ? r : apply(c, &again->args, cwd, e);
 	r = r ? r : apply(c, &args, cwd, e);
 	if (!r && c->quiet && c->verbose)
 		r = err_set(e, EINVAL, "--quiet and --verbose exclude each other");
+	r = r ? r : keep_said(c, &again->args, cwd, e);
+	r = r ? r : keep_said(c, &args, cwd, e);
+	if (r)
+		return r;
+	if (again->run && !c->command[0])
+		c->command = (const char *const *)c->said_command.at;
+	return again->run ? need_variables(c, again, e) : 0;
+}
+
+static int deserves(int r, struct err *e)
+{
+	if (r && r != -ENOMEM && !e->status)
+		err_status(e, STATUS_USAGE);
 	return r;
 }
 
 int config_load(struct config *c, enum config_command command, int argc, const char *const *argv,
 		struct err *e)
 {
-	int r = read_all(c, command, argc, argv, e);
-	if (r && r != -ENOMEM && !e->status)
-		err_status(e, STATUS_USAGE);
-	return r;
+	struct again none = { .run = NULL };
+	return deserves(read_all(c, &none, command, argc, argv, e), e);
+}
+
+int config_load_again(struct config *c, enum config_command command, const cJSON *run, int argc,
+		      const char *const *argv, struct err *e)
+{
+	cleanup(again_done) struct again again = { .run = run };
+	return deserves(read_all(c, &again, command, argc, argv, e), e);
+}
+
+int config_words(struct config *c, enum config_command command, int argc, const char *const *argv,
+		 struct err *e)
+{
+	struct arguments args = { .command = command };
+	int r = read_arguments(c, &args, argc, argv, e);
+	r = r ? r : home_find(getuid(), &c->home, e);
+	return deserves(r, e);
+}
+
+bool config_add_again(const struct config *c, cJSON *run)
+{
+	cJSON *again = cJSON_AddObjectToObject(run, "again");
+	return again && json_add(again, "options", json_texts((const char *const *)c->said.at)) &&
+	       json_add(again, "variables", json_texts((const char *const *)c->said_variables.at));
 }
 
 void config_done(struct config *c)
 {
 	settings_done(c);
 	strv_done(&c->words);
+	strv_done(&c->said);
+	strv_done(&c->said_variables);
+	strv_done(&c->said_command);
 	free(c->home);
 	project_done(&c->project);
 	*c = CONFIG_NULL;

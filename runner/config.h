@@ -67,6 +67,11 @@ struct config {
 	struct strv accept_reduced;    /* of isolation_names */
 	const struct adapter *adapter; /* NULL: found by its signs */
 
+	uint32_t lanes; /* 0: as many as processors */
+	bool shrink;    /* search for the tests that make others fail */
+	char *resume;   /* a run; NULL: none */
+	uint32_t times; /* of replay; 0: once */
+
 	struct strv fail_on; /* "leak" */
 	bool contain;        /* no write outside of zone state */
 	bool exit_zero;
@@ -87,15 +92,30 @@ struct config {
 	char *home; /* real path; NULL: the caller has none */
 	struct project project;
 	struct strv words;          /* what stands among the options: a run, an order */
-	const char *const *command; /* borrowed from argv, NULL-terminated; empty: none was given */
+	const char *const *command; /* NULL-terminated; empty: none was given. Borrowed from argv, or
+				       from said_command */
+
+	/* what has to be said to run the same again */
+	struct strv said;           /* "--network=host"; paths are absolute */
+	struct strv said_variables; /* names of --env, whose values are not told */
+	struct strv said_command;   /* of an earlier call */
 };
 #define CONFIG_COPY "copy" /* as a --project: the mode, and no folder */
-#define CONFIG_NULL ((struct config){ .canary = true, .grace_ms = 5000 })
+#define CONFIG_NULL ((struct config){ .canary = true, .grace_ms = 5000, .shrink = true })
 
 /* Reads argv (argv[0] is the command's name), finds the project and reads its file. `c` begins as
  * CONFIG_NULL; after a failure it holds what was read up to there. */
 int config_load(struct config *c, enum config_command command, int argc, const char *const *argv,
 		struct err *e);
+/* What stands among the options alone: `words`, `command` and `home` of c. */
+int config_words(struct config *c, enum config_command command, int argc, const char *const *argv,
+		 struct err *e);
+/* As an earlier call, which `run` (a run.json) tells of, and this one on top. What that one had as
+ * value of a variable has to be said again. */
+int config_load_again(struct config *c, enum config_command command, const cJSON *run, int argc,
+		      const char *const *argv, struct err *e);
+/* Adds "again": what config_load_again() reads. False: no memory. */
+bool config_add_again(const struct config *c, cJSON *run);
 void config_done(struct config *c);
 
 /* The options of a command, from the table. */

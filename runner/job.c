@@ -71,20 +71,36 @@ int job_save_about(struct job *job, struct err *e)
 	return about_save(&job->about, &job->ledger, e);
 }
 
+static void describe(struct job *job, enum config_command command)
+{
+	job->prepared.spec.name = strrchr(job->ledger.path, '/') + 1;
+	job->about = (struct about){ .config = job->config,
+				     .command = command,
+				     .adapter = job->adapter,
+				     .prepared = &job->prepared,
+				     .layer = &job->layer };
+}
+
 int job_begin(struct job *job, enum config_command command, const char *const *plan, struct err *e)
 {
 	const struct config *c = job->config;
 	int r = ledger_create(c->out, c->project.path, c->home, &job->ledger, e);
 	if (r)
 		return r;
-	job->prepared.spec.name = strrchr(job->ledger.path, '/') + 1;
-	job->about = (struct about){ .config = c,
-				     .command = command,
-				     .adapter = job->adapter,
-				     .prepared = &job->prepared,
-				     .layer = &job->layer,
-				     .plan = plan };
+	describe(job, command);
+	job->about.plan = plan;
 	return job_save_about(job, e);
+}
+
+int job_continue(struct job *job, enum config_command command, const char *path,
+		 const cJSON *earlier, struct err *e)
+{
+	int r = ledger_continue(path, &job->ledger, e);
+	if (r)
+		return r;
+	describe(job, command);
+	job->about.earlier = earlier;
+	return 0;
 }
 
 struct order_setup job_order_setup(struct job *job)

@@ -31,6 +31,9 @@ struct job {
 int job_prepare(struct job *job, const struct config *c, const char *command, struct err *e);
 /* A new run folder with its run.json; plan: names of the orders, NULL-terminated, borrowed. */
 int job_begin(struct job *job, enum config_command command, const char *const *plan, struct err *e);
+/* An earlier run goes on, whose run.json is `earlier`, borrowed. */
+int job_continue(struct job *job, enum config_command command, const char *path,
+		 const cJSON *earlier, struct err *e);
 /* Writes run.json again, with what is known now. */
 int job_save_about(struct job *job, struct err *e);
 void job_done(struct job *job);

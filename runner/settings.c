@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "probe/adapter.h"
+#include "runner/drive/lanes.h"
 #include "runner/quantity.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/digest.h"
@@ -45,9 +46,9 @@ const struct setting settings[] = {
 	{ "state-dir", "state_dirs", "DIR", "where the suite may leave things",
 	  A(PLACES, state_dirs) },
 	{ "keep", NULL, "PATH[=DEST]", "bring out what is left at PATH, to DEST or the same place",
-	  A(PATHS, keep), .of = CONFIG_RUN | CONFIG_EXEC },
+	  A(PATHS, keep), .once = true, .of = CONFIG_RUN | CONFIG_EXEC },
 	{ "tty", NULL, NULL, "give the command a terminal of its own, for shells and editors",
-	  A(BOOL, tty), .of = CONFIG_EXEC },
+	  A(BOOL, tty), .once = true, .of = CONFIG_EXEC },
 	{ "timeout", "timeout", "TIME", "stop the command after 90s, 20m, 2h (default 0: never)",
 	  A(DURATION, timeout_ms) },
 	{ "grace", "grace", "TIME", "between asking it to stop and killing it (default 5s)",
@@ -87,6 +88,16 @@ const struct setting settings[] = {
 	{ "canary", "canary", NULL, "put no canary folders into tmp, home and cache",
 	  A(BOOL, canary), .unless = true, .of = CONFIG_SUITE },
 
+	{ "lanes", "lanes", "N", "cells at once (default: as many as processors)", A(COUNT, lanes),
+	  .most = LANES_MAX, .group = "The orders", .of = CONFIG_CHECK | CONFIG_SHRINK,
+	  .letter = 'j', .once = true },
+	{ "shrink", "shrink", NULL, "do not search for the tests that make others fail",
+	  A(BOOL, shrink), .unless = true, .of = CONFIG_CHECK },
+	{ "resume", NULL, "RUN", "go on with a check that was cut short", A(TEXT, resume),
+	  .of = CONFIG_CHECK, .once = true },
+	{ "times", NULL, "N", "run it as often (default 1)", A(COUNT, times), .most = 1000,
+	  .of = CONFIG_REPLAY, .once = true },
+
 	{ "fail-on", "fail_on", "leak", "leaks fail the run, too (exit status 1)", A(WORDS, fail_on),
 	  AMONG(fail_on_names), .group = "The exit status", .of = CONFIG_CHECK | CONFIG_RUN },
 	{ "contain", "contain", NULL, "so does every write outside of the state folders",
@@ -99,18 +110,18 @@ const struct setting settings[] = {
 	{ "show-values", "show_values", NULL, "values of variables, not only length and digest",
 	  A(BOOL, show_values), .group = "What is told", .of = CONFIG_SUITE },
 	{ "out", NULL, "DIR", "the run folder (default: a new one below ~/.local/state/fumehood)",
-	  A(TEXT, out), .of = CONFIG_CHECK | CONFIG_RUN },
-	{ "echo", NULL, NULL, "show the suite's output as it comes", A(BOOL, echo),
+	  A(TEXT, out), .once = true, .of = CONFIG_CHECK | CONFIG_RUN },
+	{ "echo", NULL, NULL, "show the suite's output as it comes", A(BOOL, echo), .once = true,
 	  .of = CONFIG_RUN | CONFIG_REPLAY },
-	{ "json", NULL, NULL, "the report as JSON", A(BOOL, json), .of = CONFIG_ANY },
+	{ "json", NULL, NULL, "the report as JSON", A(BOOL, json), .once = true, .of = CONFIG_ANY },
 	{ "report", NULL, "FILE", "where the report goes; -: stdout (default: stderr)",
-	  A(TEXT, report), .of = CONFIG_EXEC },
+	  A(TEXT, report), .once = true, .of = CONFIG_EXEC },
 	{ "quiet", NULL, NULL, "the verdict alone, no progress; exec: no report unless --report",
-	  A(BOOL, quiet), .of = CONFIG_ANY, .letter = 'q' },
+	  A(BOOL, quiet), .once = true, .of = CONFIG_ANY, .letter = 'q' },
 	{ "verbose", NULL, NULL, "lists in full, and more about each entry", A(BOOL, verbose),
-	  .of = CONFIG_ANY, .letter = 'v' },
+	  .once = true, .of = CONFIG_ANY, .letter = 'v' },
 	{ "color", NULL, "auto|always|never", "auto: on a terminal, unless NO_COLOR is set",
-	  A(CHOICE, color), .of = CONFIG_ANY, AMONG(color_names) },
+	  A(CHOICE, color), .once = true, .of = CONFIG_ANY, AMONG(color_names) },
 };
 
 const size_t settings_len = countof(settings);
@@ -176,6 +187,19 @@ static int set_size(struct config *c, const struct setting *s, const char *text,
 static int no_memory(struct err *e)
 {
 	return err_set(e, ENOMEM, "no memory");
+}
+
+static int set_count(struct config *c, const struct setting *s, const char *text, const char *base,
+		     struct err *e)
+{
+	(void)base;
+	char *end;
+	errno = 0;
+	unsigned long number = strtoul(text, &end, 10);
+	if (errno || !*text || text[strspn(text, "0123456789")] || number < 1 || number > s->most)
+		return err_set(e, EINVAL, "\"%s\" is no whole number from 1 to %u", text, s->most);
+	*(uint32_t *)member(c, s) = (uint32_t)number;
+	return 0;
 }
 
 static int set_text(struct config *c, const struct setting *s, const char *text, const char *base,
@@ -375,6 +399,7 @@ static const struct {
 	[KIND_CHOICE] = { set_choice, SHAPE_TEXT, "a text" },
 	[KIND_DURATION] = { set_duration, SHAPE_TEXT, "a text such as \"90s\"" },
 	[KIND_SIZE] = { set_size, SHAPE_TEXT, "a text such as \"64M\"" },
+	[KIND_COUNT] = { set_count, SHAPE_NUMBER, "a number" },
 	[KIND_TEXT] = { set_text, SHAPE_TEXT, "a text" },
 	[KIND_PATH] = { set_path, SHAPE_TEXT, "a text" },
 	[KIND_PROJECT] = { set_project, SHAPE_TEXT, "a text" },
@@ -470,6 +495,7 @@ cJSON *setting_json(const struct config *c, const struct setting *s)
 		return cJSON_CreateBool(*(const bool *)at);
 	case KIND_CHOICE:
 		return cJSON_CreateString(s->names[*(const int *)at]);
+	case KIND_COUNT:
 	case KIND_DURATION:
 		return cJSON_CreateNumber(*(const uint32_t *)at);
 	case KIND_SIZE:

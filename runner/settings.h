@@ -10,6 +10,7 @@ enum setting_kind {
 	KIND_CHOICE,   /* one of names: its index */
 	KIND_DURATION, /* milliseconds */
 	KIND_SIZE,     /* bytes */
+	KIND_COUNT,    /* a whole number from 1 to `most` */
 	KIND_TEXT,
 	KIND_PATH,    /* a relative one counts from where it is written */
 	KIND_PROJECT, /* a folder, or the word copy */
@@ -33,12 +34,14 @@ struct setting {
 	size_t at; /* of the member */
 	const char *const *names;
 	size_t names_len;
+	uint32_t most;     /* KIND_COUNT */
 	const char *group; /* heading above this row and those that follow */
 	enum setting_kind kind;
 	unsigned of; /* enum config_command: who takes it on the command line; 0: CONFIG_CELL */
 	char letter;
 	bool unless; /* KIND_BOOL: on by default, so that the help shows --no-FLAG */
-	bool all;    /* KIND_WORDS: "all" stands for each of names */
+	bool once; /* it is of this call alone: whoever runs the same again does not say it again */
+	bool all;  /* KIND_WORDS: "all" stands for each of names */
 };
 extern const struct setting settings[];
 extern const size_t settings_len;
@@ -46,7 +49,15 @@ extern const size_t settings_len;
 bool setting_is_of(const struct setting *s, enum config_command command);
 
 /* What a value looks like in JSON. */
-enum setting_shape { SHAPE_BOOL, SHAPE_TEXT, SHAPE_LIST, SHAPE_OBJECT, SHAPE_STEPS, SHAPE_PROBES };
+enum setting_shape {
+	SHAPE_BOOL,
+	SHAPE_NUMBER,
+	SHAPE_TEXT,
+	SHAPE_LIST,
+	SHAPE_OBJECT,
+	SHAPE_STEPS,
+	SHAPE_PROBES,
+};
 enum setting_shape setting_shape(const struct setting *s);
 const char *setting_must_be(const struct setting *s); /* "a list of texts" */
 bool setting_takes_numbers(const struct setting *s);

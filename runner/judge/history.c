@@ -258,6 +258,7 @@ static int read_end(struct history *h, struct played *p, const cJSON *line, stru
 		return bad_line(e, "end", "outcome");
 	p->ended = true;
 	p->complete = !text_eq(outcome, "interrupted") && !text_eq(outcome, "timeout");
+	p->interrupted = text_eq(outcome, "interrupted");
 	p->seconds = json_number(line, "seconds", 0);
 	p->missing_len =
 		(size_t)cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(line, "missing"));

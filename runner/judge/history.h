@@ -35,6 +35,7 @@ struct played {
 	bool *again;   /* view repeated, beside order.tests: it is the second run of the test */
 	bool ended;    /* it has an end; without one, nothing of it is evidence */
 	bool complete; /* ... which was neither an interruption nor the time limit */
+	bool interrupted;
 	double seconds;
 	uint32_t *collected; /* what its sessions announced, in that order */
 	size_t collected_len;

@@ -1,3 +1,5 @@
+#include <errno.h>
+
 #include "runner/config.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
@@ -463,11 +465,114 @@ static void test_commands(const struct folder *f)
 		       words.network && !words.command[0],
 	       "words may stand among the options of a command that takes them");
 
+	static const struct {
+		const char *argv[4];
+		unsigned lanes;
+		bool quiet;
+		const char *error;
+	} lanes[] = {
+		{ { "check", "-j4" }, 4, false, "" },
+		{ { "check", "-qj", "4" }, 4, true, "" },
+		{ { "check", "--lanes=256" }, 256, false, "" },
+		{ { "check", "-j" }, 0, false, "-j needs a value: N" },
+		{ { "check", "-j", "--" }, 0, false, "-j needs a value: N" },
+		{ { "check", "-j0" }, 0, false, "--lanes: \"0\" is no whole number from 1 to 256" },
+		{ { "check", "-j4q" }, 0, false, "--lanes: \"4q\" is no whole number from 1 to 256" },
+		{ { "run", "-j4" }, 0, false, "-j is no option of run" },
+	};
+	for (size_t i = 0; i < countof(lanes); i++) {
+		cleanup(config_done) struct config j = CONFIG_NULL;
+		e = ERR_NULL;
+		int argc = lanes[i].argv[2] ? 3 : 2;
+		r = config_load(&j, text_eq(lanes[i].argv[0], "run") ? CONFIG_RUN : CONFIG_CHECK,
+				argc, lanes[i].argv, &e);
+		tap_ok(text_eq(e.text, lanes[i].error) && (r < 0) == (e.code != 0) &&
+			       (r || (j.lanes == lanes[i].lanes && j.quiet == lanes[i].quiet)),
+		       "a letter with a value, case %zu: %s", i, e.text);
+	}
+
 	cleanup(config_done) struct config cells = CONFIG_NULL;
 	const char *diff[] = { "diff", "a", "b", "--network=host", NULL };
 	r = config_load(&cells, CONFIG_DIFF, 4, diff, &e);
 	tap_ok(r < 0 && text_eq(e.text, "--network is no option of diff"),
 	       "who makes no cell takes no option of one: %s", e.text);
+}
+
+/* What one call said, said again by run.json. */
+static const struct {
+	const char *again, *own; /* words parted by spaces */
+	const char *said, *error;
+} agains[] = {
+	{ "--network=host --expose=x", "--out y", "--network=host --expose=CWD/x", "" },
+	{ "--no-canary --state-dir=var", "--network host",
+	  "--no-canary --state-dir=var --network=host", "" },
+	{ "--env=A=1 --quiet --color=never", "--env A=2 --env B=1", "", "" },
+	{ "--env=A=1 --timeout=5m", "", "",
+	  "A was given by --env when this ran, and its value is not kept" },
+};
+
+static int split(const char *words, const char *first, struct strv *ret)
+{
+	int r = strv_add(ret, first);
+	cleanup_free char *all = strdup(words);
+	char *rest = all;
+	for (char *word; !r && (word = strsep(&rest, " "));)
+		if (*word)
+			r = strv_add(ret, word);
+	return r;
+}
+
+static void test_again(const struct folder *f)
+{
+	unlink(folder_path(f, "project/fumehood.json"));
+	for (size_t i = 0; i < countof(agains); i++) {
+		cleanup(strv_done) struct strv first = STRV_NULL;
+		cleanup(strv_done) struct strv second = STRV_NULL;
+		cleanup(config_done) struct config c = CONFIG_NULL;
+		cleanup(config_done) struct config again = CONFIG_NULL;
+		cleanup_json cJSON *run = cJSON_CreateObject();
+		struct err e = ERR_NULL;
+		split(agains[i].again, "run", &first);
+		split(agains[i].own, "run", &second);
+		int r = config_load(&c, CONFIG_RUN, (int)first.len, (const char *const *)first.at,
+				    &e);
+		tap_ok(r == 0 && config_add_again(&c, run), "case %zu is said: %s", i, e.text);
+		json_add(run, "command", json_texts((const char *const[]){ "make", "test", NULL }));
+		json_add_name(run, "project", c.project.path);
+		json_add_name(run, "cwd", c.project.cwd);
+		if (chdir("/"))
+			return;
+		r = config_load_again(&again, CONFIG_RUN, run, (int)second.len,
+				      (const char *const *)second.at, &e);
+		r = chdir(folder_path(f, "project/src")) ? -1 : r;
+		tap_ok(text_eq(e.text, agains[i].error) && (r < 0) == (e.code != 0),
+		       "case %zu: %s (%s)", i, e.text, e.hint);
+		if (r)
+			continue;
+		tap_ok(text_eq(again.command[1], "test") &&
+			       text_eq(again.project.cwd, folder_path(f, "project/src")),
+		       "case %zu: the command, and where it starts", i);
+		cleanup(strv_done) struct strv said = STRV_NULL;
+		split(agains[i].said, "run", &said);
+		int wrong = again.said.len + 1 != said.len;
+		for (size_t at = 0; at < again.said.len && !wrong; at++) {
+			const char *want = said.at[at + 1];
+			const char *cwd = strstr(want, "CWD");
+			cleanup_free char *whole = NULL;
+			if (cwd && asprintf(&whole, "%.*s%s%s", (int)(cwd - want), want,
+					    folder_path(f, "project/src"), cwd + 3) < 0)
+				return;
+			wrong += !text_eq(again.said.at[at], whole ? whole : want);
+		}
+		tap_ok(!wrong, "case %zu: is said again with what is new", i);
+	}
+	cleanup(config_done) struct config c = CONFIG_NULL;
+	cleanup_json cJSON *old = cJSON_CreateObject();
+	struct err e = ERR_NULL;
+	const char *argv[] = { "run", NULL };
+	int r = config_load_again(&c, CONFIG_RUN, old, 1, argv, &e);
+	tap_ok(r == -EINVAL && e.status == STATUS_DATA, "a run.json that does not say it: %s",
+	       e.text);
 }
 
 static void test_faults(const struct folder *f)
@@ -522,6 +627,7 @@ int main(void)
 	test_cases(&f);
 	test_command(&f);
 	test_commands(&f);
+	test_again(&f);
 	test_faults(&f);
 	test_help(CONFIG_RUN, "run");
 	test_help(CONFIG_EXEC, "exec");
