@@ -1,0 +1,395 @@
+#include "runner/campaign.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runner/judge/findings.h"
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+#include "sandbox/base/text.h"
+
+#define FIRST   "canonical"
+#define COLLECT "collect" /* with a selection of tests: canonical is one of the selected, too */
+
+static int no_memory(struct err *e)
+{
+	return err_set(e, ENOMEM, "choose what to run: no memory");
+}
+
+/* ---- rounds ---- */
+
+static void round_done(struct campaign_round *r)
+{
+	for (size_t i = 0; i < r->own_len; i++)
+		order_done(&r->own[i]);
+	free(r->own);
+	free(r->at);
+	*r = (struct campaign_round){ 0 };
+}
+
+/* Did it end, by itself? What was interrupted is run again. */
+static bool is_done(const struct campaign *c, const char *name)
+{
+	const struct played *p = history_find(&c->history, name);
+	return p && p->ended && !p->interrupted;
+}
+
+/* Those of a plan that are still to be run. */
+static int round_of(struct campaign *c, const struct order *orders, size_t len, struct err *e)
+{
+	struct campaign_round *r = &c->round;
+	r->at = calloc(len + 1, sizeof(*r->at));
+	if (!r->at)
+		return no_memory(e);
+	for (size_t i = 0; i < len; i++)
+		if (!is_done(c, orders[i].name))
+			r->at[r->len++] = &orders[i];
+	return 0;
+}
+
+/* Room for orders of the round's own, which round_of() is given once they are made. */
+static int round_own(struct campaign *c, size_t len, struct err *e)
+{
+	c->round.own = calloc(len + 1, sizeof(*c->round.own));
+	return c->round.own ? 0 : no_memory(e);
+}
+
+/* ---- what is asked in each step ---- */
+
+static int judge(struct campaign *c, struct err *e)
+{
+	classes_done(&c->classes);
+	return classes_judge(&c->history, &c->marks, &c->classes) ? no_memory(e) : 0;
+}
+
+int campaign_judge(struct campaign *c, struct err *e)
+{
+	return judge(c, e);
+}
+
+static const struct played *first_order(const struct campaign *c)
+{
+	return history_find(&c->history, c->setup->ask->select ? COLLECT : FIRST);
+}
+
+static int ask_first(struct campaign *c, struct err *e)
+{
+	int r = round_own(c, 1, e);
+	if (r)
+		return r;
+	bool select = c->setup->ask->select;
+	struct order *first = &c->round.own[c->round.own_len++];
+	*first = (struct order){ .name = strdup(select ? COLLECT : FIRST),
+				 .view = VIEW_CANONICAL,
+				 .role = ROLE_SWEEP,
+				 .as_collected = !select };
+	if (!first->name)
+		return no_memory(e);
+	if (!is_done(c, first->name) || c->spoke)
+		return round_of(c, first, 1, e);
+	c->round.at = calloc(1, sizeof(*c->round.at)); /* it did nothing: why is to be told again */
+	if (!c->round.at)
+		return no_memory(e);
+	c->round.at[c->round.len++] = first;
+	return 0;
+}
+
+static struct plan_facts facts(const struct campaign *c, double **ret_seconds)
+{
+	const struct played *first = first_order(c);
+	struct plan_facts facts = c->setup->facts;
+	facts.tests = first->collected;
+	facts.tests_len = first->collected_len;
+	facts.seconds = c->setup->ask->select ? 0 : first->seconds;
+	double *seconds = calloc(first->collected_len + 1, sizeof(*seconds));
+	for (size_t i = 0; seconds && i < first->collected_len; i++)
+		if (first->collected[i] < c->test_seconds_len)
+			seconds[i] = c->test_seconds[first->collected[i]];
+	facts.test_seconds = *ret_seconds = seconds; /* NULL: less is known, that is all */
+	return facts;
+}
+
+static int ask_plan(struct campaign *c, struct err *e)
+{
+	if (c->plan.len)
+		return 0;
+	const struct played *first = first_order(c);
+	if (!first || !first->collected_len)
+		return 0;
+	if (c->setup->measured)
+		c->setup->measured(c->setup->with, first->seconds);
+	cleanup_free double *seconds = NULL;
+	const struct plan_facts known = facts(c, &seconds);
+	int r = plan_make(c->setup->ask, &known, &c->history.roster, &c->plan, e);
+	return r ? r : round_of(c, c->plan.orders, c->plan.len, e);
+}
+
+/* Does any test do other than pass everywhere? */
+static bool shows(const struct classes *classes)
+{
+	for (size_t i = 0; i < classes->len; i++)
+		if (classes->tests[i].facts.passed &&
+		    (classes->tests[i].bad || classes->tests[i].facts.failed))
+			return true;
+	return false;
+}
+
+static int ask_more(struct campaign *c, struct err *e)
+{
+	if (!c->plan.more_len || c->more.len)
+		return 0;
+	int r = judge(c, e);
+	if (r || !shows(&c->classes))
+		return r;
+	cleanup_free double *seconds = NULL;
+	const struct plan_facts known = facts(c, &seconds);
+	r = plan_more(c->setup->ask, &known, &c->history.roster, &c->more, e);
+	return r ? r : round_of(c, c->more.orders, c->more.len, e);
+}
+
+static int ask_isolated(struct campaign *c, struct err *e)
+{
+	if (!c->plan.isolate_later || c->isolated.len)
+		return 0;
+	cleanup_free double *seconds = NULL;
+	cleanup_free uint32_t *tests = NULL;
+	size_t len = 0;
+	int r = judge(c, e);
+	if (!r && classes_isolates(&c->classes, false, &tests, &len))
+		r = no_memory(e);
+	const struct plan_facts known = facts(c, &seconds);
+	if (!r && len)
+		r = plan_isolated(c->setup->ask, &known, &c->history.roster, tests, len,
+				  &c->isolated, e);
+	return r ? r : round_of(c, c->isolated.orders, c->isolated.len, e);
+}
+
+/* An order that ran, again: "s17+2". */
+static int again(const struct played *p, unsigned nth, struct order *ret, struct err *e)
+{
+	*ret = (struct order){ .view = p->order.view,
+			       .role = ROLE_CONFIRM,
+			       .shuffle = p->order.shuffle,
+			       .seed = p->order.seed,
+			       .seeded = p->order.seeded,
+			       .as_collected = p->order.as_collected };
+	int r = asprintf(&ret->name, "%s+%u", p->order.name, nth) < 0;
+	for (size_t i = 0; i < p->order.vary.len && !r; i++)
+		r = strv_add(&ret->vary, p->order.vary.at[i]);
+	ret->tests = calloc(p->asked_len + 1, sizeof(*ret->tests));
+	if (r || !ret->tests)
+		return no_memory(e);
+	if (p->asked_len)
+		memcpy(ret->tests, p->asked, p->asked_len * sizeof(*ret->tests));
+	ret->tests_len = p->asked_len;
+	return 0;
+}
+
+/* Rounds of this step end when no class waits, or what one waits for cannot be had. */
+static int ask_confirm(struct campaign *c, struct err *e)
+{
+	cleanup(reruns_done) struct reruns open = { 0 };
+	int r = judge(c, e);
+	if (!r && classes_open(&c->classes, &open))
+		r = no_memory(e);
+	size_t runs = 0;
+	for (size_t i = 0; i < open.len; i++)
+		runs += open.at[i].runs - open.at[i].have;
+	r = r ? r : round_own(c, runs, e);
+	for (size_t i = 0; i < open.len && !r; i++) {
+		const struct rerun *rerun = &open.at[i];
+		const struct played *p = &c->history.orders[rerun->order];
+		for (unsigned n = rerun->have + 1; n <= rerun->runs && !r; n++)
+			r = again(p, n, &c->round.own[c->round.own_len++], e);
+	}
+	return r ? r : round_of(c, c->round.own, c->round.own_len, e);
+}
+
+static int begin_searches(struct campaign *c, struct err *e)
+{
+	static const enum search_kind kinds[CLASS_N] = {
+		[CLASS_VICTIM] = SEARCH_POLLUTERS,
+		[CLASS_BRITTLE] = SEARCH_SETTERS,
+		[CLASS_ORDER_SENSITIVE] = SEARCH_EITHER,
+	};
+	int r = judge(c, e);
+	c->shrink = r ? NULL : shrink_new(&(struct shrink_setup){ 0 });
+	if (!r && !c->shrink)
+		r = no_memory(e);
+	for (size_t i = 0; i < c->classes.len && !r; i++) {
+		enum class class = order_class(&c->classes.tests[i].facts);
+		if (class != CLASS_N && shrink_add(c->shrink, &c->history, (uint32_t)i, kinds[class]))
+			r = no_memory(e);
+	}
+	return r;
+}
+
+/* The outcome of each ask, from the order that answers it. */
+static void tell_searches(struct campaign *c)
+{
+	for (size_t i = 0; i < c->asks_len; i++) {
+		const struct played *p = history_find(&c->history, c->round.own[i].name);
+		enum outcome outcome = p ? played_outcome(p, c->asks[i].test) : OUTCOME_N;
+		shrink_tell(c->shrink, i, outcome == OUTCOME_N ? OUTCOME_ABSENT : outcome);
+	}
+	c->asks_len = 0;
+}
+
+/* A round that the history answers whole needs no cell. */
+static int ask_shrink(struct campaign *c, struct err *e)
+{
+	if (!c->setup->shrink)
+		return 0;
+	int r = c->shrink ? 0 : begin_searches(c, e);
+	while (!r && !c->round.len) {
+		tell_searches(c);
+		round_done(&c->round);
+		if (shrink_round(c->shrink, &c->asks, &c->asks_len))
+			return no_memory(e);
+		if (!c->asks_len)
+			return 0;
+		r = round_own(c, c->asks_len, e);
+		for (size_t i = 0; i < c->asks_len && !r; i++)
+			if (shrink_order(&c->asks[i], &c->history, &c->round.own[c->round.own_len++]))
+				r = no_memory(e);
+		r = r ? r : round_of(c, c->round.own, c->round.own_len, e);
+	}
+	return r;
+}
+
+static int (*const steps[CAMPAIGN_OVER])(struct campaign *c, struct err *e) = {
+	[CAMPAIGN_FIRST] = ask_first,     [CAMPAIGN_PLAN] = ask_plan,
+	[CAMPAIGN_MORE] = ask_more,       [CAMPAIGN_ISOLATED] = ask_isolated,
+	[CAMPAIGN_CONFIRM] = ask_confirm, [CAMPAIGN_SHRINK] = ask_shrink,
+};
+
+/* ---- source of the lanes ---- */
+
+static bool fits(const struct campaign *c)
+{
+	return c->deadline_ms == INT64_MAX || c->setup->now_ms() < c->deadline_ms;
+}
+
+/* The next step that has something to run; asks of a search are told before their round goes. */
+static int advance(struct campaign *c, struct err *e)
+{
+	int r = 0;
+	bool first_ran = c->step == CAMPAIGN_FIRST && c->round.at;
+	if (c->step == CAMPAIGN_SHRINK && c->shrink)
+		tell_searches(c);
+	round_done(&c->round);
+	c->step += first_ran;
+	if (c->step > CAMPAIGN_FIRST && !c->spoke)
+		c->step = CAMPAIGN_OVER;
+	while (c->step < CAMPAIGN_OVER) {
+		r = steps[c->step](c, e);
+		if (r || c->round.len)
+			return r;
+		round_done(&c->round);
+		c->step++;
+	}
+	return r;
+}
+
+static int next(void *with, const struct order **ret, struct err *e)
+{
+	struct campaign *c = with;
+	int r = 0;
+	while (!r && c->step < CAMPAIGN_OVER) {
+		if (c->round.next < c->round.len && !fits(c)) {
+			c->budget_spent = true;
+			c->step = CAMPAIGN_OVER; /* what a part of a round told is no base for more */
+			return 0;
+		}
+		if (c->round.next < c->round.len) {
+			*ret = c->round.at[c->round.next++];
+			c->running++;
+			return 1;
+		}
+		if (c->running)
+			return 0;
+		r = advance(c, e);
+	}
+	return r;
+}
+
+static int ended(void *with, const struct order *order, const struct order_result *result,
+		 struct err *e)
+{
+	(void)order;
+	(void)e;
+	struct campaign *c = with;
+	c->running--;
+	if (c->step == CAMPAIGN_FIRST) {
+		c->fresh = true;
+		c->first = *result;
+	}
+	return 0;
+}
+
+/* How long a test took in the canonical order. */
+static int keep_seconds(struct campaign *c, const cJSON *line, struct err *e)
+{
+	const cJSON *us = cJSON_GetObjectItemCaseSensitive(line, "us");
+	cleanup_free char *id = NULL;
+	if (!us || !text_eq(json_text(line, "order"), FIRST))
+		return 0;
+	if (json_get_name(line, "test", &id) == -ENOMEM)
+		return no_memory(e);
+	uint32_t test = id ? roster_find(&c->history.roster, id) : ROSTER_NONE;
+	if (test == ROSTER_NONE)
+		return 0;
+	if (test >= c->test_seconds_len) {
+		size_t len = (size_t)test * 2 + 64;
+		double *more = reallocarray(c->test_seconds, len, sizeof(*more));
+		if (!more)
+			return no_memory(e);
+		memset(more + c->test_seconds_len, 0, (len - c->test_seconds_len) * sizeof(*more));
+		c->test_seconds = more;
+		c->test_seconds_len = len;
+	}
+	c->test_seconds[test] = (json_number(us, "setup", 0) + json_number(us, "call", 0) +
+				 json_number(us, "teardown", 0)) /
+				1e6;
+	return 0;
+}
+
+int campaign_line(void *with, const char *kind, const cJSON *line, struct err *e)
+{
+	struct campaign *c = with;
+	int r = history_line(&c->history, kind, line, e);
+	r = r ? r : marks_line(&c->marks, &c->history, kind, line, e);
+	c->spoke |= text_eq(kind, "session") && (text_eq(json_text(line, "order"), FIRST) ||
+						 text_eq(json_text(line, "order"), COLLECT));
+	return r || !text_eq(kind, "test") ? r : keep_seconds(c, line, e);
+}
+
+struct lanes_source campaign_source(struct campaign *c)
+{
+	return (struct lanes_source){ .next = next, .line = campaign_line, .ended = ended, .with = c };
+}
+
+void campaign_init(struct campaign *c, const struct campaign_setup *setup)
+{
+	uint32_t budget_ms = setup->ask->budget_ms;
+	*c = (struct campaign){ .setup = setup,
+				.history = HISTORY_NULL,
+				.marks = MARKS_NULL,
+				.classes = CLASSES_NULL,
+				.deadline_ms = budget_ms ? setup->now_ms() + budget_ms : INT64_MAX };
+}
+
+void campaign_done(struct campaign *c)
+{
+	round_done(&c->round);
+	shrink_free(c->shrink);
+	plan_done(&c->plan);
+	plan_done(&c->more);
+	plan_done(&c->isolated);
+	classes_done(&c->classes);
+	marks_done(&c->marks);
+	history_done(&c->history);
+	free(c->test_seconds);
+}

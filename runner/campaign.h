@@ -1,0 +1,75 @@
+#pragma once
+/*
+ * campaign: which orders a check runs, until it knows enough: the source of the
+ * lanes.
+ *
+ * It works in rounds. What one round told decides what the next one runs, so that
+ * nothing depends on the number of lanes. All it knows stands in the history: an
+ * order that has ended there is not run again, which is how a check that was cut
+ * short goes on where it stopped, and comes to the same result.
+ */
+#include "runner/drive/lanes.h"
+#include "runner/judge/classes.h"
+#include "runner/judge/history.h"
+#include "runner/judge/marks.h"
+#include "runner/plan/plan.h"
+#include "runner/shrink/shrink.h"
+
+struct campaign_setup {
+	const struct plan_ask *ask;
+	struct plan_facts facts; /* what is known before anything ran */
+	bool shrink;             /* search for polluters */
+	int64_t (*now_ms)(void);
+	/* How long one order takes is known. */
+	void (*measured)(void *with, double seconds);
+	void *with;
+};
+
+enum campaign_step {
+	CAMPAIGN_FIRST,    /* canonical, or the collection alone: which tests there are */
+	CAMPAIGN_PLAN,     /* the orders of the plan */
+	CAMPAIGN_MORE,     /* more of them, where something showed */
+	CAMPAIGN_ISOLATED, /* what varied, alone */
+	CAMPAIGN_CONFIRM,  /* what classes wait for */
+	CAMPAIGN_SHRINK,   /* searches */
+	CAMPAIGN_OVER,
+};
+
+struct campaign_round {
+	const struct order **at;
+	size_t len, next;
+	struct order *own; /* orders that stand in no plan */
+	size_t own_len;
+};
+
+struct campaign {
+	const struct campaign_setup *setup;
+	struct history history;
+	struct marks marks;
+	struct classes classes; /* of what was known when the last round ended */
+
+	enum campaign_step step;
+	struct campaign_round round;
+	size_t running;
+	int64_t deadline_ms; /* INT64_MAX: none */
+
+	struct plan plan, more, isolated;
+	struct shrink *shrink; /* NULL: nothing was to be searched for, or not yet */
+	const struct shrink_ask *asks;
+	size_t asks_len;
+	double *test_seconds; /* by number, in the canonical order */
+	size_t test_seconds_len;
+
+	bool fresh; /* the first order ran in this process: `first` is what it did */
+	struct order_result first;
+	bool spoke;        /* an adapter said hello in it */
+	bool budget_spent; /* and something was left to do */
+};
+
+/* In place. Lines of an earlier part of the run are given to campaign_line() before anything else. */
+void campaign_init(struct campaign *c, const struct campaign_setup *setup);
+int campaign_line(void *with, const char *kind, const cJSON *line, struct err *e);
+struct lanes_source campaign_source(struct campaign *c);
+/* What is known at the end, also when it was cut short. */
+int campaign_judge(struct campaign *c, struct err *e);
+void campaign_done(struct campaign *c);
