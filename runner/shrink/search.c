@@ -1,0 +1,734 @@
+#include "runner/shrink/search.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runner/shrink/clues.h"
+#include "runner/shrink/trials.h"
+#include "sandbox/base/cleanup.h"
+
+/*
+ * How it goes about it.
+ *
+ * The search is a plain function, solve(), over an oracle, try(), that answers from the trials. Where
+ * they have no answer, the question is noted and the function left; once it is answered, it runs again
+ * from its start, and the answers that are there bring it to where it was. So there is no state but
+ * the answers, and a resumed run asks what the interrupted one asked.
+ *
+ * A yes costs `confirm` runs, a no costs one. So all searching is by cuts that are more likely to be
+ * answered no: see cut_of(). In turn:
+ *
+ * alone   what it does with nothing before it decides what is looked for, or ends it
+ * hints   sets that did it to other tests
+ * pairs   that explain what was seen better than any one test does
+ * guess   of the shortest order that showed it: the most suspected test, the most suspected few, …;
+ *         ends with the suspects up to one that is needed, or, when seven eighths of all suspicion
+ *         are tried in vain, with nothing
+ * narrow  what is left, test by test: of the tests not known to be needed, how many can be dropped
+ *         from the far end? By thirds while the needed are few; from the end while they stand close
+ *         (PROGRESSION of Marques-Silva, Janota and Belov, "Minimal Sets over Monotone Predicates in
+ *         Boolean Formulae", CAV 2013, is alike). Each cut ends between a list that does it, confirmed,
+ *         and one that does not, and so needs no monotony; only that the result is minimal does, so:
+ * prune   ddmin's last stage: each test is left out in turn, until none can be
+ *
+ * An order that was seen to do it and, run up to the test, does not do it again is given up for the
+ * next longer one that was seen.
+ */
+#define BASES_MAX 3 /* orders that are tried before a test is called flaky */
+#define HINTS_MAX 3
+#define PAIRS_MAX 3 /* when more explain what was seen, none is tried */
+
+/* Of equal candidates, the part at which to cut: with x the part not cut off, a no costing 1 and a yes
+ * costing 3 balance where x + x^3 = 1. */
+#define CUT         0.32
+#define CUT_COST    1.8 /* runs to halve the candidates */
+#define GUESS_END   0.125
+#define MISFIT_BITS 2 /* a test with a misfit of one more is suspected 2^-n times as much */
+/* That a set of a test that fails as it likes explains all that was seen, and repeats, is put up with
+ * once in 2^n. */
+#define CHANCE_BITS 4
+
+const char *const search_kind_names[SEARCH_KIND_N] = {
+	[SEARCH_POLLUTERS] = "polluters",
+	[SEARCH_SETTERS] = "setters",
+	[SEARCH_EITHER] = "either",
+};
+
+const char *const search_end_names[SEARCH_END_N] = {
+	[SEARCH_GOING] = "going",
+	[SEARCH_FOUND] = "found",
+	[SEARCH_NEVER_HERMETIC] = "never hermetic",
+	[SEARCH_FLAKY] = "flaky, not order",
+	[SEARCH_UNSEEN] = "unseen",
+	[SEARCH_BOUND] = "bound",
+};
+
+enum answer {
+	YES, /* it did it, `confirm` times of `confirm` */
+	NO,  /* it did not, at least once */
+	OPEN /* a run is needed; or it has ended, or there is no memory */
+};
+
+struct search {
+	uint32_t test;
+	enum search_kind kind;
+	enum search_end end;
+	unsigned confirm;
+	size_t runs_max;
+	struct clues clues;
+	struct search_set *hints;
+	size_t hints_len;
+	bool hints_chosen;
+	struct trials trials; /* the first is that of nothing before it */
+	size_t asked;         /* trial */
+	unsigned times;       /* runs of it that are not told yet */
+	size_t runs;
+	size_t left; /* estimate; 0: none yet */
+	size_t set;  /* trial that was found; 0: none */
+	unsigned hits, of;
+	bool no_memory;
+};
+
+#define ALONE 0
+
+/* What is looked for: that it passes, or that it fails. */
+static bool goal(const struct search *s)
+{
+	return s->kind == SEARCH_SETTERS;
+}
+
+static unsigned hits(const struct search *s, const struct trial *t)
+{
+	return goal(s) ? t->passed : t->failed;
+}
+
+static unsigned tries(const struct trial *t)
+{
+	return t->passed + t->failed + t->neither;
+}
+
+static unsigned misses(const struct search *s, const struct trial *t)
+{
+	return tries(t) - hits(s, t);
+}
+
+/* Of 2^n things or fewer: n. */
+static unsigned bits(size_t things)
+{
+	unsigned n = 0;
+	while (n < 63 && (size_t)1 << n < things)
+		n++;
+	return n;
+}
+
+/* ---- the oracle ---- */
+
+static enum answer no_memory(struct search *s)
+{
+	s->no_memory = true;
+	return OPEN;
+}
+
+static enum answer ended(struct search *s, enum search_end end, unsigned n, unsigned of)
+{
+	s->end = end;
+	s->hits = n;
+	s->of = of;
+	return OPEN;
+}
+
+static enum answer ask(struct search *s, size_t trial, unsigned times)
+{
+	if (s->runs + times > s->runs_max)
+		return ended(s, SEARCH_BOUND, 0, 0);
+	s->asked = trial;
+	s->times = times;
+	return OPEN;
+}
+
+static enum answer answer(struct search *s, size_t trial)
+{
+	const struct trial *t = &s->trials.at[trial];
+	unsigned n = hits(s, t);
+	if (misses(s, t)) /* what was confirmed and does not hold is no order's doing */
+		return n < s->confirm ? NO : ended(s, SEARCH_FLAKY, n, tries(t));
+	return n >= s->confirm ? YES : ask(s, trial, n ? s->confirm - n : 1);
+}
+
+static enum answer try(struct search *s, const uint32_t *tests, size_t len)
+{
+	size_t trial;
+	if (trials_get(&s->trials, tests, len, &trial))
+		return no_memory(s);
+	return answer(s, trial);
+}
+
+/* ---- what may be left out of an order ---- */
+
+struct pool {
+	const uint32_t *base; /* tests before it, in execution order */
+	size_t base_len;
+	uint32_t *rank; /* places in base that may be dropped, the last ones first */
+	size_t len;
+	bool *kept; /* by place: needed */
+	bool *in;   /* by place; of pool_try() */
+	uint32_t *tests;
+	double *sum; /* of the weights of the first n of rank */
+};
+#define POOL_NULL ((struct pool){ 0 })
+
+static int pool_make(struct pool *p, const struct sighting *base)
+{
+	p->base = base->before;
+	p->base_len = base->len;
+	p->rank = calloc(base->len, sizeof(*p->rank));
+	p->kept = calloc(base->len, sizeof(*p->kept));
+	p->in = calloc(base->len, sizeof(*p->in));
+	p->tests = calloc(base->len, sizeof(*p->tests));
+	p->sum = calloc(base->len + 1, sizeof(*p->sum));
+	if (!p->rank || !p->kept || !p->in || !p->tests || !p->sum)
+		return -ENOMEM;
+	for (size_t i = 0; i < base->len; i++)
+		p->rank[i] = (uint32_t)i;
+	p->len = base->len;
+	return 0;
+}
+
+static void pool_done(struct pool *p)
+{
+	free(p->rank);
+	free(p->kept);
+	free(p->in);
+	free(p->tests);
+	free(p->sum);
+	*p = POOL_NULL;
+}
+
+/* What is needed and the first `cut` of rank, as p->tests; their number. */
+static size_t pool_list(struct pool *p, size_t cut)
+{
+	memcpy(p->in, p->kept, p->base_len * sizeof(*p->in));
+	for (size_t i = 0; i < cut; i++)
+		p->in[p->rank[i]] = true;
+	size_t n = 0;
+	for (size_t i = 0; i < p->base_len; i++)
+		if (p->in[i])
+			p->tests[n++] = p->base[i];
+	return n;
+}
+
+static enum answer pool_try(struct search *s, struct pool *p, size_t cut)
+{
+	return try(s, p->tests, pool_list(p, cut));
+}
+
+/* The last of the first `hi` of rank is needed, and what stands behind it is not. */
+static void pool_keep(struct pool *p, size_t hi)
+{
+	p->kept[p->rank[hi - 1]] = true;
+	p->len = hi - 1;
+}
+
+struct order_of { /* of rank */
+	const struct search *s;
+	const struct pool *p;
+	unsigned (*misfit)(const struct clues *c, bool passed, uint32_t test);
+};
+
+/* The less suspected later; of equals, the one farther from the test: tests of one module stand
+ * together, and what stands before a cleaner is undone. */
+static int by_misfit(const void *a, const void *b, void *with)
+{
+	const struct order_of *o = with;
+	uint32_t i = *(const uint32_t *)a;
+	uint32_t k = *(const uint32_t *)b;
+	unsigned first = o->misfit(&o->s->clues, goal(o->s), o->p->base[i]);
+	unsigned second = o->misfit(&o->s->clues, goal(o->s), o->p->base[k]);
+	if (first != second)
+		return first < second ? -1 : 1;
+	return i > k ? -1 : i < k;
+}
+
+static void pool_sort(const struct search *s, struct pool *p,
+		      unsigned (*misfit)(const struct clues *, bool, uint32_t))
+{
+	struct order_of with = { s, p, misfit };
+	qsort_r(p->rank, p->len, sizeof(*p->rank), by_misfit, &with);
+}
+
+/* ---- guess ---- */
+
+static void weigh(const struct search *s, struct pool *p)
+{
+	for (size_t i = 0; i < p->len; i++) {
+		unsigned misfit = clues_misfit_of(&s->clues, goal(s), p->base[p->rank[i]]);
+		p->sum[i + 1] = p->sum[i] + ldexp(1, -MISFIT_BITS * (misfit < 60 ? (int)misfit : 60));
+	}
+}
+
+/* Between lo and hi, where a yes is as likely as CUT. */
+static size_t cut_of(const double *sum, size_t lo, size_t hi)
+{
+	double at = sum[lo] + CUT * (sum[hi] - sum[lo]);
+	size_t cut = lo + 1;
+	while (cut + 1 < hi && sum[cut] < at)
+		cut++;
+	return cut;
+}
+
+static void expect(struct search *s, size_t candidates, size_t more)
+{
+	s->left = (size_t)(CUT_COST * bits(candidates)) + more;
+}
+
+/* NO: nothing was found, and the pool is whole. */
+static enum answer guess(struct search *s, struct pool *p)
+{
+	pool_sort(s, p, clues_misfit_of);
+	weigh(s, p);
+	size_t lo = 0;
+	size_t hi = p->len;
+	bool found = false;
+	double end = p->sum[p->len] * GUESS_END;
+	while (hi - lo > 1 && (found || p->sum[p->len] - p->sum[lo] > end)) {
+		expect(s, hi - lo, s->confirm + 2);
+		size_t cut = cut_of(p->sum, lo, hi);
+		enum answer r = pool_try(s, p, cut);
+		if (r == OPEN)
+			return r;
+		found = found || r == YES;
+		*(r == YES ? &hi : &lo) = cut;
+	}
+	if (!found)
+		return NO;
+	pool_keep(p, hi);
+	return YES;
+}
+
+/* ---- narrow ---- */
+
+struct cuts {       /* of one needed test */
+	ssize_t lo; /* the longest list seen not to do it; -1: none */
+	size_t hi;
+	size_t step;
+	bool close; /* the needed stand close: begin at the end */
+	bool hit;
+};
+
+static size_t next_cut(const struct cuts *c)
+{
+	size_t room = c->hi - (size_t)(c->lo + 1);
+	if (c->close && !c->hit)
+		return c->hi - 1;
+	if (c->lo < 0)
+		return 0; /* is anything more needed? */
+	if (c->close && c->step)
+		return c->hi - (c->step < room ? c->step : room);
+	size_t cut = (size_t)c->lo + (size_t)((double)(room + 1) * CUT);
+	return cut > (size_t)c->lo ? cut : cut + 1;
+}
+
+/* NO: not even the whole pool does it again. */
+static enum answer narrow_one(struct search *s, struct pool *p, size_t kept, struct cuts *c)
+{
+	while ((ssize_t)c->hi - c->lo > 1) {
+		expect(s, c->hi, s->confirm + 1 + kept);
+		size_t cut = next_cut(c);
+		enum answer r = pool_try(s, p, cut);
+		if (r == OPEN)
+			return r;
+		if (r == YES) {
+			c->hi = cut;
+			c->step *= 2;
+			c->hit = true;
+		} else {
+			c->step = c->hit && cut ? 0 : c->step;
+			c->lo = (ssize_t)cut;
+		}
+	}
+	return pool_try(s, p, c->hi);
+}
+
+static enum answer narrow(struct search *s, struct pool *p)
+{
+	pool_sort(s, p, clues_without);
+	size_t kept = 0;
+	for (bool close = false;; kept++) {
+		struct cuts c = { .lo = -1, .hi = p->len, .step = 1, .close = close };
+		enum answer r = narrow_one(s, p, kept, &c);
+		if (r != YES || !c.hi)
+			return r;
+		close = c.hi == p->len;
+		pool_keep(p, c.hi);
+	}
+}
+
+/* ---- the result ---- */
+
+/* Can all that was seen be by chance? Asked where the set was chosen, among all there are, because it
+ * explains what was seen. */
+static bool explains(const struct search *s, const struct search_set *set)
+{
+	size_t enough = CHANCE_BITS + set->len * bits(s->clues.tests_len);
+	return s->clues.len + s->confirm >= enough && !clues_misfit(&s->clues, goal(s), set);
+}
+
+/* Did one list both do it and not? */
+static bool wavered(const struct search *s)
+{
+	for (size_t i = 0; i < s->trials.len; i++)
+		if (hits(s, &s->trials.at[i]) && misses(s, &s->trials.at[i]))
+			return true;
+	return false;
+}
+
+/* A test that fails as it likes fails three times of three behind some set, too. So where chance is
+ * not ruled out by what was seen, it must not do it alone as often as it must behind the set; and
+ * both twice as often when it wavered behind others. */
+static enum answer found(struct search *s, const uint32_t *tests, size_t len)
+{
+	size_t set;
+	if (trials_get(&s->trials, tests, len, &set))
+		return no_memory(s);
+	const struct trial *t = &s->trials.at[set];
+	const struct trial *alone = &s->trials.at[ALONE];
+	if (hits(s, alone))
+		return ended(s, SEARCH_FLAKY, hits(s, alone), tries(alone));
+	bool doubtful = wavered(s);
+	unsigned needed = doubtful ? 2 * s->confirm : s->confirm;
+	if (hits(s, t) < needed)
+		return ask(s, set, needed - hits(s, t));
+	bool explained = !doubtful && explains(s, &(struct search_set){ tests, len });
+	if (misses(s, alone) < needed && !explained)
+		return ask(s, ALONE, needed - misses(s, alone));
+	s->set = set;
+	return ended(s, SEARCH_FOUND, hits(s, t), tries(t));
+}
+
+static enum answer prune(struct search *s, const uint32_t *tests, size_t len)
+{
+	cleanup_free uint32_t *set = calloc(len, sizeof(*set));
+	cleanup_free uint32_t *less = calloc(len, sizeof(*less));
+	if (!set || !less)
+		return no_memory(s);
+	memcpy(set, tests, len * sizeof(*set));
+	size_t i = 0;
+	for (size_t needed = 0; needed < len;) {
+		s->left = len - needed;
+		memcpy(less, set, i * sizeof(*set));
+		memcpy(less + i, set + i + 1, (len - 1 - i) * sizeof(*set));
+		enum answer r = try(s, less, len - 1);
+		if (r == OPEN)
+			return r;
+		if (r == YES) {
+			len--;
+			memcpy(set, less, len * sizeof(*set));
+			needed = 0;
+		} else {
+			needed++;
+			i++;
+		}
+		i = i < len ? i : 0;
+	}
+	return found(s, set, len);
+}
+
+/* ---- where it begins ---- */
+
+static bool seen(const struct search *s, bool passed)
+{
+	return s->clues.all[passed] > 0;
+}
+
+/* YES: what is looked for is known, and it does not do it alone. */
+static enum answer alone(struct search *s)
+{
+	const struct trial *t = &s->trials.at[ALONE];
+	if (!tries(t))
+		return ask(s, ALONE, 1);
+	if (t->passed && t->failed)
+		return ended(s, SEARCH_FLAKY, t->failed, tries(t));
+	if (s->kind == SEARCH_EITHER)
+		s->kind = t->failed && seen(s, true) ? SEARCH_SETTERS : SEARCH_POLLUTERS;
+	if (hits(s, t)) {
+		enum answer r = answer(s, ALONE);
+		if (r != YES)
+			return r;
+		return ended(s, goal(s) ? SEARCH_UNSEEN : SEARCH_NEVER_HERMETIC, hits(s, t),
+			     tries(t));
+	}
+	return seen(s, goal(s)) ? YES : ended(s, SEARCH_UNSEEN, 0, 0);
+}
+
+static void hint_free(struct search_set *hint)
+{
+	free((void *)hint->tests);
+}
+
+/* How badly the most suspected test explains what was seen. */
+static unsigned misfit_min(const struct search *s, const struct sighting *base)
+{
+	unsigned min = UINT32_MAX;
+	for (size_t i = 0; i < base->len; i++) {
+		unsigned misfit = clues_misfit_of(&s->clues, goal(s), base->before[i]);
+		min = misfit < min ? misfit : min;
+	}
+	return min;
+}
+
+/* Keeps the hints that what was seen allows as well as the best suspect, or nearly. */
+static void choose_hints(struct search *s, const struct sighting *base)
+{
+	unsigned best[HINTS_MAX];
+	unsigned limit = misfit_min(s, base) + 1;
+	size_t n = 0;
+	for (size_t i = 0; i < s->hints_len; i++) {
+		struct search_set hint = s->hints[i];
+		unsigned misfit = clues_misfit(&s->clues, goal(s), &hint);
+		size_t at = n;
+		while (at > 0 && best[at - 1] > misfit)
+			at--;
+		if (misfit > limit || at == HINTS_MAX) {
+			hint_free(&hint);
+			continue;
+		}
+		if (n == HINTS_MAX)
+			hint_free(&s->hints[--n]);
+		memmove(best + at + 1, best + at, (n - at) * sizeof(*best));
+		memmove(s->hints + at + 1, s->hints + at, (n - at) * sizeof(hint));
+		best[at] = misfit;
+		s->hints[at] = hint;
+		n++;
+	}
+	s->hints_len = n;
+	s->hints_chosen = true;
+}
+
+/* NO: none of them does it. */
+static enum answer try_hints(struct search *s, const struct sighting *base)
+{
+	if (!s->hints_chosen)
+		choose_hints(s, base);
+	for (size_t i = 0; i < s->hints_len; i++) {
+		s->left = s->confirm + s->hints[i].len;
+		enum answer r = try(s, s->hints[i].tests, s->hints[i].len);
+		if (r != NO)
+			return r == YES ? prune(s, s->hints[i].tests, s->hints[i].len) : r;
+	}
+	return NO;
+}
+
+/* NO: none of them does it. */
+static enum answer try_pairs(struct search *s, const struct sighting *base)
+{
+	struct clues_pair pairs[PAIRS_MAX + 1];
+	unsigned misfit;
+	size_t n = clues_pairs(&s->clues, goal(s), base, pairs, PAIRS_MAX + 1, &misfit);
+	if (n > PAIRS_MAX || misfit >= misfit_min(s, base))
+		return NO;
+	for (size_t i = 0; i < n; i++) {
+		s->left = s->confirm + 2;
+		enum answer r = try(s, pairs[i].tests, 2);
+		if (r != NO)
+			return r == YES ? prune(s, pairs[i].tests, 2) : r;
+	}
+	return NO;
+}
+
+/* NO: the order does not do it again. */
+static enum answer from_base(struct search *s, const struct sighting *base, bool whole_first)
+{
+	cleanup(pool_done) struct pool p = POOL_NULL;
+	if (pool_make(&p, base))
+		return no_memory(s);
+	enum answer r = YES;
+	if (whole_first) {
+		expect(s, base->len, 2 * s->confirm);
+		r = pool_try(s, &p, p.len);
+	}
+	if (r == YES)
+		r = guess(s, &p) == OPEN ? OPEN : narrow(s, &p);
+	return r == YES ? prune(s, p.tests, pool_list(&p, 0)) : r;
+}
+
+/* None of the orders did it again `confirm` times: said with at least that many tries. */
+static enum answer flaky(struct search *s, const struct sighting *const *bases, size_t len)
+{
+	unsigned n = 0;
+	unsigned of = 0;
+	size_t first = 0;
+	for (size_t i = 0; i < len; i++) {
+		size_t trial;
+		if (trials_get(&s->trials, bases[i]->before, bases[i]->len, &trial))
+			return no_memory(s);
+		first = i ? first : trial;
+		n += hits(s, &s->trials.at[trial]);
+		of += tries(&s->trials.at[trial]);
+	}
+	return of < s->confirm ? ask(s, first, s->confirm - of) : ended(s, SEARCH_FLAKY, n, of);
+}
+
+static enum answer solve(struct search *s)
+{
+	enum answer r = alone(s);
+	if (r != YES)
+		return r;
+	const struct sighting *bases[BASES_MAX];
+	size_t len = clues_bases(&s->clues, goal(s), bases, BASES_MAX);
+	r = try_hints(s, bases[0]);
+	if (r == NO)
+		r = try_pairs(s, bases[0]);
+	/* What was seen once may be chance, and then all cuts are in vain. */
+	bool whole_first = s->clues.again[goal(s)] < 2;
+	for (size_t i = 0; i < len && r == NO; i++)
+		r = from_base(s, bases[i], whole_first || i);
+	return r == NO ? flaky(s, bases, len) : r;
+}
+
+/* ---- asked from outside ---- */
+
+struct search *search_new(const struct search_setup *setup)
+{
+	struct search *s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->test = setup->test;
+	s->kind = setup->kind;
+	s->confirm = setup->confirm ? setup->confirm : SEARCH_CONFIRM;
+	s->runs_max = setup->runs_max ? setup->runs_max : SEARCH_RUNS_MAX;
+	size_t trial;
+	if (clues_copy(&s->clues, setup->seen, setup->seen_len) ||
+	    trials_get(&s->trials, NULL, 0, &trial)) {
+		search_free(s);
+		return NULL;
+	}
+	for (size_t i = 0; i < setup->seen_len; i++)
+		if (!setup->seen[i].len)
+			trial_tell(&s->trials.at[ALONE],
+				   setup->seen[i].passed ? OUTCOME_PASSED : OUTCOME_FAILED);
+	return s;
+}
+
+static bool holds(const struct search_set *set, uint32_t test)
+{
+	for (size_t i = 0; i < set->len; i++)
+		if (set->tests[i] == test)
+			return true;
+	return false;
+}
+
+int search_hint(struct search *s, const struct search_set *sets, size_t len)
+{
+	struct search_set *more = reallocarray(s->hints, s->hints_len + len + 1, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	s->hints = more;
+	for (size_t i = 0; i < len; i++) {
+		if (!sets[i].len || holds(&sets[i], s->test))
+			continue;
+		uint32_t *tests = calloc(sets[i].len, sizeof(*tests));
+		if (!tests)
+			return -ENOMEM;
+		memcpy(tests, sets[i].tests, sets[i].len * sizeof(*tests));
+		s->hints[s->hints_len++] = (struct search_set){ tests, sets[i].len };
+	}
+	return 0;
+}
+
+int search_ask(struct search *s, struct search_set *ret, unsigned *ret_nth, unsigned *ret_times)
+{
+	if (s->end != SEARCH_GOING)
+		return 0;
+	if (!s->times)
+		solve(s);
+	if (s->no_memory) {
+		s->no_memory = false;
+		return -ENOMEM;
+	}
+	if (s->end != SEARCH_GOING)
+		return 0;
+	const struct trial *t = &s->trials.at[s->asked];
+	*ret = (struct search_set){ t->tests, t->len };
+	*ret_nth = t->runs + 1;
+	*ret_times = s->times;
+	return 1;
+}
+
+void search_tell(struct search *s, enum outcome outcome)
+{
+	struct trial *t = &s->trials.at[s->asked];
+	trial_tell(t, outcome);
+	t->runs++;
+	s->runs++;
+	s->times--;
+}
+
+/* The shortest list that was confirmed; ALONE: none. */
+static size_t best(const struct search *s)
+{
+	size_t found = ALONE;
+	for (size_t i = 0; i < s->trials.len && s->kind != SEARCH_EITHER; i++) {
+		const struct trial *t = &s->trials.at[i];
+		if (t->len && hits(s, t) >= s->confirm && !misses(s, t) &&
+		    (found == ALONE || t->len < s->trials.at[found].len))
+			found = i;
+	}
+	return found;
+}
+
+struct search_result search_result(const struct search *s)
+{
+	struct search_result ret = { .test = s->test,
+				     .kind = s->kind,
+				     .end = s->end,
+				     .hits = s->hits,
+				     .of = s->of,
+				     .runs = s->runs };
+	bool open = s->end == SEARCH_GOING || s->end == SEARCH_BOUND;
+	size_t set = open ? best(s) : s->set;
+	if (set == ALONE)
+		return ret;
+	const struct trial *t = &s->trials.at[set];
+	ret.any = true;
+	ret.set = (struct search_set){ t->tests, t->len };
+	ret.hits = hits(s, t);
+	ret.of = tries(t);
+	return ret;
+}
+
+/* Before the first answer: as many cuts as there are best suspects. */
+static size_t left_first(const struct search *s)
+{
+	const struct sighting *base;
+	size_t n = 0;
+	if (clues_bases(&s->clues, goal(s), &base, 1)) {
+		unsigned limit = UINT32_MAX;
+		for (size_t i = 0; i < base->len; i++) {
+			unsigned misfit = clues_misfit_of(&s->clues, goal(s), base->before[i]);
+			n = misfit < limit ? 1 : n + (misfit == limit);
+			limit = misfit < limit ? misfit : limit;
+		}
+	}
+	return (n ? (size_t)(CUT_COST * bits(n)) + s->confirm : 0) + !tries(&s->trials.at[ALONE]);
+}
+
+size_t search_left(const struct search *s)
+{
+	if (s->end != SEARCH_GOING)
+		return 0;
+	return s->left > s->times ? s->left : s->times ? s->times : left_first(s);
+}
+
+void search_free(struct search *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->hints_len; i++)
+		hint_free(&s->hints[i]);
+	free(s->hints);
+	clues_done(&s->clues);
+	trials_done(&s->trials);
+	free(s);
+}
