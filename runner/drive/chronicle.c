@@ -101,8 +101,8 @@ static cJSON *survivors(const struct chronicle *c)
 
 int chronicle_session(struct chronicle *c, const cJSON *hello, pid_t pid, struct err *e)
 {
-	static const char *const copied[] = { "adapter", "version", "python",
-					      "rootdir", "said",    "plugins" };
+	static const char *const copied[] = { "adapter", "version", "python", "rootdir",
+					      "can",     "said",    "plugins" };
 	cJSON *line = line_new(c, "session");
 	copy_members(line, hello, copied, countof(copied));
 	cJSON_AddNumberToObject(line, "pid", pid);
@@ -110,6 +110,16 @@ int chronicle_session(struct chronicle *c, const cJSON *hello, pid_t pid, struct
 	if (beside && beside->child)
 		cJSON_AddItemToObject(line, "beside", take_ptr(&beside));
 	return say(c, line, e);
+}
+
+static void add_said(cJSON *line, const char *text)
+{
+	cJSON *said = cJSON_GetObjectItemCaseSensitive(line, "said");
+	if (!cJSON_IsArray(said)) {
+		cJSON_DeleteItemFromObjectCaseSensitive(line, "said");
+		said = cJSON_AddArrayToObject(line, "said");
+	}
+	cJSON_AddItemToArray(said, cJSON_CreateString(text));
 }
 
 int chronicle_order(struct chronicle *c, const cJSON *collected, struct err *e)
@@ -122,6 +132,9 @@ int chronicle_order(struct chronicle *c, const cJSON *collected, struct err *e)
 	cJSON_AddNumberToObject(line, "lane", c->setup->lane);
 	cJSON_AddNumberToObject(line, "session", c->suite.sessions);
 	copy_members(line, collected, copied, countof(copied));
+	if (c->setup->order->view == VIEW_PARALLEL)
+		add_said(line,
+			 "tests ran at once, in view parallel: what they left was not looked at");
 	cJSON *tests = cJSON_AddArrayToObject(line, "tests");
 	for (size_t i = c->suite.session_at; tests && i < c->suite.ids.len; i++)
 		cJSON_AddItemToArray(tests, cJSON_CreateString(c->suite.ids.at[i]));
@@ -154,7 +167,7 @@ int chronicle_test(struct chronicle *c, int test, enum outcome outcome, const cJ
 		cJSON_DeleteItemFromObjectCaseSensitive(line, "message");
 		json_add_name(line, "message", message);
 	}
-	int r = outcome == OUTCOME_ABSENT ? 0 : add_seen(c, line, test, w, e);
+	int r = outcome == OUTCOME_ABSENT || !w ? 0 : add_seen(c, line, test, w, e);
 	c->suite.ran[test] = true;
 	return r ? r : say(c, take_ptr(&line), e);
 }

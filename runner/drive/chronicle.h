@@ -46,7 +46,7 @@ int chronicle_session(struct chronicle *c, const cJSON *hello, pid_t pid, struct
 /* The tests of the present session. */
 int chronicle_order(struct chronicle *c, const cJSON *collected, struct err *e);
 /* One test has its outcome. packet: what told so, or NULL; message: in place of the packet's, or
- * NULL. Empties the window, unless the test is absent. */
+ * NULL. Empties the window, unless the test is absent; w: NULL: nobody looked. */
 int chronicle_test(struct chronicle *c, int test, enum outcome outcome, const cJSON *packet,
 		   const char *message, struct window *w, struct err *e);
 /* What a fixture left behind when it closed, or never closed: no line when that is nothing. */

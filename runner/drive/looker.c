@@ -157,7 +157,8 @@ static int look_at_suite(const void *with, const struct cell *cell, int channel,
 	const struct sensor *sensors[SENSORS_MAX + 1] = { NULL };
 	size_t n = 0;
 	for (const struct sensor *const *s = fingerprint_sensors; *s; s++) {
-		bool without = *s == &sensor_custom && !setup->spec->errands_len;
+		bool without = (*s == &sensor_custom && !setup->spec->errands_len) ||
+			       order->order->view == VIEW_PARALLEL; /* whose would it be? */
 		if (without || is_off(setup, (*s)->domain))
 			continue;
 		assert(n < SENSORS_MAX);

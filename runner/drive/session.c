@@ -26,6 +26,7 @@
 #define DRAIN_MAX       65536 /* packets read after the command ended */
 #define NOBODY          (-1)
 #define MESSAGE_LEN_MAX (4U << 20)
+#define WORKERS         4 /* of an order in view parallel */
 
 #define INTERRUPTED_DURING "interrupted during this test"
 #define INTERRUPTED_BEFORE "interrupted before this test"
@@ -35,9 +36,11 @@ enum phase {
 	PHASE_HELLO,     /* collecting */
 	PHASE_COLLECTED, /* between tests, and none is announced */
 	PHASE_TEST,
+	PHASE_CROWD, /* tests run at once, in processes of the framework's, and nobody looks */
 	PHASE_N,
 };
-static const char *const phase_names[PHASE_N] = { "idle", "collecting", "between tests", "in a test" };
+static const char *const phase_names[PHASE_N] = { "idle", "collecting", "between tests",
+						  "in a test", "running tests at once" };
 
 struct session {
 	const struct session_setup *setup;
@@ -144,6 +147,7 @@ static int act_uncollectable(struct session *s, const struct event *ev, struct e
 static int act_start(struct session *s, const struct event *ev, struct err *e);
 static int act_scope(struct session *s, const struct event *ev, struct err *e);
 static int act_finish(struct session *s, const struct event *ev, struct err *e);
+static int act_outcome(struct session *s, const struct event *ev, struct err *e);
 static int act_done(struct session *s, const struct event *ev, struct err *e);
 static int act_hangup(struct session *s, const struct event *ev, struct err *e);
 
@@ -167,6 +171,9 @@ static const struct step {
 	[PHASE_TEST][EVENT_FINISH] = { act_finish, PHASE_TEST },
 	[PHASE_TEST][EVENT_DONE] = { act_done, PHASE_IDLE },
 	[PHASE_TEST][EVENT_HANGUP] = { act_hangup, PHASE_TEST },
+	[PHASE_CROWD][EVENT_FINISH] = { act_outcome, PHASE_CROWD },
+	[PHASE_CROWD][EVENT_DONE] = { act_done, PHASE_IDLE },
+	[PHASE_CROWD][EVENT_HANGUP] = { act_hangup, PHASE_IDLE },
 };
 
 /* The rest of the present session will not run. The running test, if any, ended as `outcome`. */
@@ -222,8 +229,20 @@ static pid_t inner_pid(pid_t pid)
 	return last ? (pid_t)strtol(last + 1, NULL, 10) : 0;
 }
 
+/* What an adapter has to be able to do for an order; NULL: nothing beyond running it. */
+static const char *need_of(const struct order *o)
+{
+	if (o->view == VIEW_PARALLEL)
+		return "parallel";
+	if (o->view == VIEW_REPEATED)
+		return "repeat";
+	if (text_eq(o->shuffle, "native") && o->as_collected)
+		return "native";
+	return o->as_collected ? NULL : "reorder";
+}
+
 /* What the session that begins is to do. */
-static int put_plan(const struct session *s, const char *name, struct err *e)
+static int put_plan(const struct session *s, const char *need, const char *name, struct err *e)
 {
 	const struct suite *suite = &s->chronicle.suite;
 	cleanup(strv_done) struct strv ids = STRV_NULL;
@@ -232,6 +251,15 @@ static int put_plan(const struct session *s, const char *name, struct err *e)
 		     cJSON_AddStringToObject(plan, "mode", "run");
 	if (whole && !suite->all)
 		whole = json_add(plan, "tests", json_texts((const char *const *)ids.at));
+	const struct {
+		const char *need;
+		double value;
+	} wishes[] = { { "repeat", 2 },
+		       { "parallel", WORKERS },
+		       { "native", (double)s->setup->order->seed } };
+	for (size_t i = 0; i < countof(wishes) && whole; i++)
+		if (text_eq(need, wishes[i].need))
+			whole = cJSON_AddNumberToObject(plan, need, wishes[i].value);
 	cleanup_free char *text = whole ? json_line(plan) : NULL;
 	return text ? drop_put(s->setup->vantage->scratch, name, text, e)
 		    : err_set(e, ENOMEM, "plan a session: no memory");
@@ -246,7 +274,14 @@ static int act_hello(struct session *s, const struct event *ev, struct err *e)
 		return err_set(e, ENOMEM, "begin a session");
 	char name[32];
 	snprintf(name, sizeof(name), "plan-%d.json", s->chronicle.suite.sessions);
-	int r = put_plan(s, name, e);
+	const char *need = need_of(s->setup->order);
+	int r = chronicle_session(&s->chronicle, ev->packet, v->inner, e);
+	if (!r && need && !event_can(ev, need)) {
+		char why[64];
+		snprintf(why, sizeof(why), "the adapter cannot do what this order needs: %s", need);
+		return break_off(s, why, e);
+	}
+	r = r ? r : put_plan(s, need, name, e);
 	if (r)
 		return r;
 	char answer[64];
@@ -254,7 +289,7 @@ static int act_hello(struct session *s, const struct event *ev, struct err *e)
 	/* A cell without namespaces goes on with the connection that there is. */
 	if (!event_can(ev, "handover") || wire_hand_over(&s->wire, (size_t)s->speaker, answer))
 		wire_answer(&s->wire, (size_t)s->speaker, answer);
-	return chronicle_session(&s->chronicle, ev->packet, v->inner, e);
+	return 0;
 }
 
 /* Whether the runner has been interrupted; its word may still lie in the channel. */
@@ -335,6 +370,8 @@ static int act_collected(struct session *s, const struct event *ev, struct err *
 		if (number < 0)
 			return err_set(e, ENOMEM, "keep a test's id");
 	}
+	if (s->setup->order->view == VIEW_PARALLEL)
+		s->phase = PHASE_CROWD;
 	go(s);
 	return chronicle_order(&s->chronicle, ev->packet, e);
 }
@@ -399,6 +436,38 @@ static const char *message_of(const cJSON *file)
 	return text;
 }
 
+/* Writes what became of a test, w as of chronicle_test(). */
+static int tell_outcome(struct session *s, int test, const struct event *ev, struct window *w,
+			struct err *e)
+{
+	cleanup_json cJSON *file = NULL; /* a message too long for a packet */
+	struct err why = ERR_NULL;
+	const char *message = NULL;
+	if (ev->file && drop_take(s->setup->vantage->scratch, ev->file, &file, &why))
+		message = why.text;
+	else if (ev->file)
+		message = message_of(file);
+	return chronicle_test(&s->chronicle, test, ev->outcome, ev->packet, message, w, e);
+}
+
+/* Among tests that run at once: only how it ended. */
+static int act_outcome(struct session *s, const struct event *ev, struct err *e)
+{
+	int test = suite_find(&s->chronicle.suite, ev->test);
+	if (test < 0 || ev->next)
+		return break_off(s,
+				 test < 0 ? "a test finished that was not announced"
+					  : "no test follows another where tests run at once",
+				 e);
+	if (s->chronicle.suite.ran[test])
+		return break_off(s, "a test finished that has run already", e);
+	go(s);
+	if (ev->outcome == OUTCOME_CRASHED && is_interrupted(s))
+		return chronicle_test(&s->chronicle, test, OUTCOME_ABSENT, NULL, INTERRUPTED_DURING,
+				      NULL, e);
+	return tell_outcome(s, test, ev, NULL, e);
+}
+
 static int act_finish(struct session *s, const struct event *ev, struct err *e)
 {
 	int test = s->test;
@@ -428,14 +497,7 @@ static int act_finish(struct session *s, const struct event *ev, struct err *e)
 	if (ev->outcome == OUTCOME_CRASHED && is_interrupted(s))
 		return chronicle_test(&s->chronicle, test, OUTCOME_ABSENT, NULL, INTERRUPTED_DURING,
 				      &s->window, e);
-	cleanup_json cJSON *file = NULL; /* a message too long for a packet */
-	struct err why = ERR_NULL;
-	const char *message = NULL;
-	if (ev->file && drop_take(s->setup->vantage->scratch, ev->file, &file, &why))
-		message = why.text;
-	else if (ev->file)
-		message = message_of(file);
-	return chronicle_test(&s->chronicle, test, ev->outcome, ev->packet, message, &s->window, e);
+	return tell_outcome(s, test, ev, &s->window, e);
 }
 
 static int act_done(struct session *s, const struct event *ev, struct err *e)

@@ -498,7 +498,7 @@ static int read_blind(struct summary_lines *l, struct summary_order *o, const cJ
 	}
 	const char *tracker = json_text(line, "tracker_why");
 	const char *broken = json_text(line, "why");
-	bool scan = l->summary->contain && !text_eq(json_text(line, "tracker"), "fanotify");
+	bool scan = l->summary->contain && text_eq(json_text(line, "tracker"), "scan");
 	int r = tracker ? notef(l, o, "changed files were found by a scan: %s", tracker) : 0;
 	if (!r && scan)
 		r = notef(l, o, "a scan sees what was written only where it stays");
@@ -520,7 +520,7 @@ static void read_facts(struct summary *s, const struct summary_order *o, const c
 	f->protocol_broken |= text_eq(outcome, "protocol");
 	f->died |= text_eq(outcome, "crashed") && !o->crash_named; /* else a test is named */
 	f->tracker_lost |= text_eq(json_text(config, "tracker"), "fanotify") &&
-			   !text_eq(json_text(line, "tracker"), "fanotify");
+			   text_eq(json_text(line, "tracker"), "scan");
 	if (!f->command && !o->failed)
 		f->command = (int)json_number(line, "exit", 0);
 }

@@ -59,7 +59,6 @@ static const struct sensor toys = {
 };
 static const struct sensor *const sensors[] = { &toys, NULL };
 
-static const struct order whole = { .name = (char[]){ "o" }, .as_collected = true };
 static const struct vantage_zone zones[] = { { "/p", "source" } };
 
 /* ---- the stage ---- */
@@ -92,7 +91,7 @@ static void put(int dir, const char *path, const char *text)
 	close(fd);
 }
 
-static void stage_open(struct stage *s)
+static void stage_open(struct stage *s, enum view view)
 {
 	*s = (struct stage){ .dir = "/tmp/fumehood-session-XXXXXX", .adapter = -1, .stranger = -1 };
 	char *made = mkdtemp(s->dir);
@@ -124,7 +123,10 @@ static void stage_open(struct stage *s)
 				     .fanotify = -1,
 				     .zones = zones,
 				     .zones_len = countof(zones) };
-		struct session_setup setup = { .order = &whole,
+		const struct order order = { .name = (char[]){ "o" },
+					     .view = view,
+					     .as_collected = true };
+		struct session_setup setup = { .order = &order,
 					       .project = "/p",
 					       .vantage = &v,
 					       .sensors = sensors,
@@ -235,13 +237,14 @@ static void play(struct stage *s, const char *line, struct buf *transcript)
 	case '-':
 		unlinkat(s->scratch, path, 0);
 		break;
-	case 'H': /* hello from rootdir */
+	case 'H': /* hello from rootdir; P: from one that can run tests at once */
+	case 'P':
 		if (s->adapter < 0)
 			connect_to(s, &s->adapter);
 		snprintf(packet, sizeof(packet),
 			 "{\"v\":1,\"t\":\"hello\",\"adapter\":\"toy\",\"version\":\"1\","
-			 "\"rootdir\":\"%s\"}",
-			 rest);
+			 "\"can\":[\"%s\"],\"rootdir\":\"%s\"}",
+			 line[0] == 'P' ? "parallel" : "reorder", rest);
 		say(s->adapter, packet, transcript);
 		break;
 	case 'C':
@@ -356,6 +359,7 @@ static const struct {
 	const char *script[40];
 	struct session_news end;
 	const char *expected;
+	enum view view;
 } cases[] = {
 	{ "a leak, a touch, and a test that leaves nothing",
 	  { "H/p", "Ca b c", START("a"), "+lock=1", PASSED("a", "\"b\""), "+x=1", "-x",
@@ -532,6 +536,55 @@ static const struct {
 	  "stop: two tests were announced under one id\n"
 	  "test a absent (two tests were announced under one id)\n"
 	  "end protocol\n" },
+	{ "tests that run at once end as they will, and nobody looks between them",
+	  { "P/p", "Ca b c", PASSED("b", "null"), "+lock=1", FAILED("a", "null", "none"), "D" },
+	  { 0 },
+	  "order a b c\n"
+	  "test b passed\n"
+	  "test a failed (open none of the drop folder: No such file or directory)\n"
+	  "test c absent (the session ended before this test)\n"
+	  "end complete leak:created:lock\n",
+	  VIEW_PARALLEL },
+	{ "... none of them starts",
+	  { "P/p", "Ca b", START("a"), PASSED("a", "null") },
+	  { 0 },
+	  "stop: the adapter sent start while the suite is running tests at once\n"
+	  "stop: the adapter sent start while the suite is running tests at once\n"
+	  "order a b\n"
+	  "test a absent (the adapter sent start while the suite is running tests at once)\n"
+	  "test b absent (the adapter sent start while the suite is running tests at once)\n"
+	  "end protocol\n",
+	  VIEW_PARALLEL },
+	{ "... or ends twice",
+	  { "P/p", "Ca", PASSED("a", "null"), PASSED("a", "null") },
+	  { 0 },
+	  "stop: a test finished that has run already\n"
+	  "order a\n"
+	  "test a passed\n"
+	  "end protocol\n",
+	  VIEW_PARALLEL },
+	{ "... or is followed by another",
+	  { "P/p", "Ca b", PASSED("a", "\"b\"") },
+	  { 0 },
+	  "stop: no test follows another where tests run at once\n"
+	  "order a b\n"
+	  "test a absent (no test follows another where tests run at once)\n"
+	  "test b absent (no test follows another where tests run at once)\n"
+	  "end protocol\n",
+	  VIEW_PARALLEL },
+	{ "only an adapter that can is asked to, and nobody else may",
+	  { "H/p" },
+	  { 0 },
+	  "stop: the adapter cannot do what this order needs: parallel\n"
+	  "end protocol\n",
+	  VIEW_PARALLEL },
+	{ "in any other order a test that did not start does not finish",
+	  { "P/p", "Ca", PASSED("a", "null") },
+	  { 0 },
+	  "stop: the adapter sent finish while the suite is between tests\n"
+	  "order a\n"
+	  "test a absent (the adapter sent finish while the suite is between tests)\n"
+	  "end protocol\n" },
 	{ "changes outside any test are told, and are nobody's",
 	  { "H/p", "+early=1", "Ca", START("a"), PASSED("a", "null"), "+late=1", "D" },
 	  { 0 },
@@ -544,7 +597,7 @@ int main(void)
 {
 	for (size_t i = 0; i < countof(cases); i++) {
 		struct stage s;
-		stage_open(&s);
+		stage_open(&s, cases[i].view);
 		cleanup(buf_done) struct buf got = BUF_NULL;
 		for (const char *const *line = cases[i].script; *line; line++)
 			play(&s, *line, &got);

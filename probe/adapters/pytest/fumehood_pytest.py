@@ -7,6 +7,7 @@ said hello speaks, and what a test may replace is bound before it can.
 PYTEST_DONT_REWRITE
 """
 
+import copy
 import fcntl
 import getpass
 import json
@@ -56,7 +57,20 @@ STILL = (
     ("workers", None, "parallel: --workers off"),
     ("tests_per_worker", None, "parallel: --tests-per-worker off"),
 )
+# What of it a plan may ask for: its member, the options that are then left alone.
+LEFT_ON = {
+    "parallel": ("numprocesses", "dist", "distload", "tx"),
+    "native": ("randomly_reorganize",),
+}
+# xdist's workers read the command line anew. Of an option that exists: what they are told.
+WORKERS = (
+    ("continue_on_collection_errors", "--continue-on-collection-errors"),
+    ("maxfail", "--maxfail=0"),
+    ("randomly_reorganize", "--randomly-dont-reorganize"),
+    ("reruns", "--reruns=0"),
+)
 RERUNNERS = ("rerunfailures", "flaky")
+AGAIN = " (again)"  # behind the id of a test's second run
 BAD = ("crashed", "failed", "error_setup", "error_teardown")  # the first one there wins
 FAILED = {"setup": "error_setup", "call": "failed", "teardown": "error_teardown"}
 
@@ -301,7 +315,7 @@ class Adapter:
             "adapter": "pytest",
             "version": pytest.__version__,
             "python": "%d.%d.%d" % sys.version_info[:3],
-            "can": ["reorder", "handover"],
+            "can": ["reorder", "repeat", "handover"] + can_also(self.config.known_args_namespace),
             "rootdir": clean(self.config.rootpath),
             "plugins": foreign_plugins(self.config),
         }
@@ -333,9 +347,14 @@ class Adapter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_cmdline_main(self, config):
-        self.said += stand_still(config.option)
+        self.said += stand_still(config.option, self.plan)
         # A module that cannot be collected is a row, and does not keep the others from running.
         config.option.continue_on_collection_errors = True
+        if "parallel" in self.plan:
+            given = config.invocation_params
+            more = [flag for name, flag in WORKERS if hasattr(config.option, name)]
+            args = [*given.args, *more]
+            config.invocation_params = type(given)(args=args, plugins=given.plugins, dir=given.dir)
 
     def pytest_collectreport(self, report):
         if report.failed:
@@ -355,26 +374,35 @@ class Adapter:
         if any(protocol.plugin_name in RERUNNERS for protocol in protocols):
             manager.register(Once(protocols))
             self.said.append("tests that ask to be rerun: run once")
+        if manager.hasplugin("dsession"):
+            crowd = Crowd(self)
+            manager.register(crowd)
+            yield
+            crowd.announce()
+            return
 
-        names = self.name_tests(session.items)
+        ids = self.name_tests([item.nodeid for item in session.items])
+        names = dict(zip(session.items, ids))
         missing = self.follow_plan(session, names)
-        self.collected(session.items, names, missing)
+        if self.plan.get("repeat") == 2:
+            self.repeat(session, names)
+        self.collected([about(item, names[item]) for item in session.items], missing)
         if self.plan.get("mode") == "collect":
             session.items[:] = []
         manager.register(Boundary(self.looker, session, names))
         yield
 
-    def name_tests(self, items):
-        """Item to id. A second item of one id has its number behind it."""
-        names, times, first = {}, {}, None
-        for item in items:
-            wanted = name = short_id(item.nodeid)
+    def name_tests(self, nodeids):
+        """The ids. A second test of one id has its number behind it."""
+        names, times, first = [], {}, None
+        for nodeid in nodeids:
+            wanted = name = short_id(nodeid)
             while name in times:
                 first = first or wanted
                 times[wanted] += 1
                 name = "%s#%d" % (wanted, times[wanted])
             times[name] = 1
-            names[item] = name
+            names.append(name)
         if first:
             self.said.append("tests of one id are numbered: #2, #3 ...; the first is " + short(first))
         return names
@@ -391,12 +419,21 @@ class Adapter:
             self.config.hook.pytest_deselected(items=left)
         return [name for name in planned if name not in items]
 
-    def collected(self, items, names, missing):
-        tests = []
-        for item in items:
-            file, line, _ = item.location
-            line = None if line is None else line + 1
-            tests.append({"id": names[item], "file": clean(file), "line": line})
+    def repeat(self, session, names):
+        """Each test twice in a row, as two items."""
+        twice = []
+        for item in session.items:
+            twice.append(item)
+            try:
+                again = again_of(item)
+            except Exception as error:  # an item of a plugin's own may be like no other
+                self.said.append("not run again: %s: %s" % (names[item], named(error)))
+                continue
+            names[again] = names[item] + AGAIN
+            twice.append(again)
+        session.items[:] = twice
+
+    def collected(self, tests, missing):
         file = self.looker.put({"v": 1, "tests": tests, "missing": missing})
         packet = {"v": 1, "t": "collected", "file": file, "said": [clean(s) for s in self.said]}
         packet["basetemp"] = basetemp(self.config.option)
@@ -465,24 +502,10 @@ class Boundary:
         self.end_all(0)
         stops = raised or self.session.shouldstop or self.session.shouldfail
         self.announced = nextitem is not None and not stops
-        phases, us, messages = sum_up(self.reports)
+        following = self.name_of(nextitem) if self.announced else "null"
+        packet = finish_packet(self.looker, self.test, following, self.reports, raised)
         self.reports.clear()
-        if raised:
-            messages.append(ended_by(raised))
-        elif "call" not in phases and phases.get("setup", "passed") == "passed":
-            messages.append("its call never ran")
-        packet = '{"v":1,"t":"finish","test":%s,"next":%s,"outcome":"%s","phases":{%s},"us":{%s}%s}'
-        self.ask(
-            packet
-            % (
-                self.test,
-                self.name_of(nextitem) if self.announced else "null",
-                "crashed" if raised else outcome_of(phases),
-                ",".join(['"%s":"%s"' % phase for phase in phases.items()]),
-                ",".join(['"%s":%d' % phase for phase in us.items()]),
-                "," + self.looker.message("\n\n".join(messages)) if messages else "",
-            )
-        )
+        self.ask(packet)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, fixturedef):
@@ -559,6 +582,40 @@ class Boundary:
             self.ask(packet)
 
 
+class Crowd:
+    """In xdist's controller: its workers do not speak, and tell it what becomes of the tests. Nobody
+    looks at tests that run at once."""
+
+    def __init__(self, adapter):
+        self.adapter = adapter
+        self.nodeids = []
+        self.waiting = None  # nodeid to the ids of those that did not finish
+        self.reports = {}  # by nodeid
+
+    def pytest_xdist_node_collection_finished(self, ids):
+        self.nodeids = list(ids)  # of each worker the same, or xdist ends the session
+
+    def announce(self):
+        """Once all workers have collected: before, a module may still turn out uncollectable."""
+        if self.waiting is not None:
+            return
+        self.waiting = {}
+        tests = []
+        for nodeid, name in zip(self.nodeids, self.adapter.name_tests(self.nodeids)):
+            self.waiting.setdefault(nodeid, []).append(name)
+            tests.append({"id": name, "file": clean(nodeid.split("::")[0]), "line": None})
+        self.adapter.collected(tests, [])
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report):
+        self.announce()
+        self.reports.setdefault(report.nodeid, []).append(report)
+        waiting = self.waiting.get(report.nodeid)
+        if waiting and report.when not in ("setup", "call"):  # "???": its worker died
+            name, reports = Own.quote(waiting.pop(0)), self.reports.pop(report.nodeid)
+            self.adapter.ask(finish_packet(self.adapter.looker, name, "null", reports, None))
+
+
 class Once:
     """Runs a test in the way that the next plugin would if those that run it again were not there."""
 
@@ -581,22 +638,60 @@ def protocols_of(manager):
     return [i for i in reversed(found) if not (i.hookwrapper or getattr(i, "wrapper", False))]
 
 
-def stand_still(option):
-    """Tells other plugins to leave the order and the choice of tests alone; returns what it said."""
+def can_also(known):
+    """What plugins can do that are loaded, as plans call it."""
+    return [wish for wish, options in LEFT_ON.items() if hasattr(known, options[0])]
+
+
+def stand_still(option, plan):
+    """Tells other plugins to leave the order and the choice of tests alone, but for what is planned;
+    returns what it said."""
     said = []
+    left_on = [name for wish in plan for name in LEFT_ON.get(wish, ())]
     for name, value, text in STILL:
         now = getattr(option, name, None)
-        if now and now != value:
+        if now and now != value and name not in left_on:
             setattr(option, name, value)
             said.append(text)
     for name in ("random_order_bucket", "random_order_seed"):
         if not str(getattr(option, name, "default:")).startswith("default:"):
             setattr(option, name, "default:0")
             said.append("random-order: --%s off" % name.replace("_", "-"))
-    if getattr(option, "randomly_seed", None) in ("default", "last"):
+    if "native" not in plan and getattr(option, "randomly_seed", None) in ("default", "last"):
         option.randomly_seed = 0
         said.append("randomly: --randomly-seed=0")
+    if "parallel" in plan:
+        option.numprocesses = plan["parallel"]
+        said.append("xdist: -n%d" % option.numprocesses)
+    if "native" in plan:
+        option.randomly_reorganize, option.randomly_seed = True, plan["native"]
+        said.append("randomly: --randomly-seed=%d" % option.randomly_seed)
     return said
+
+
+def about(item, name):
+    file, line, _ = item.location
+    return {"id": name, "file": clean(file), "line": None if line is None else line + 1}
+
+
+def again_of(item):
+    """A second item of the same test. What belongs to one run of it is its own: fixtures, the
+    instance of its class, marks and notes of plugins, the names of a doctest."""
+    again = copy.copy(item)
+    for name in ("own_markers", "user_properties", "_report_sections"):
+        setattr(again, name, list(getattr(item, name)))
+    again.stash = again._store = type(item.stash)()
+    again.stash._storage.update(item.stash._storage)
+    if getattr(getattr(item, "_obj", None), "__self__", None) and isinstance(item.parent, pytest.Class):
+        del again._obj
+    if hasattr(item, "_instance"):
+        again._instance = None
+    if hasattr(item, "dtest"):
+        again.dtest = copy.copy(item.dtest)
+        again.dtest.globs = dict(item.dtest.globs)
+    if hasattr(item, "_initrequest"):
+        again._initrequest()
+    return again
 
 
 def foreign_plugins(config):
@@ -658,6 +753,24 @@ def sum_up(reports):
         us[when] = us.get(when, 0) + microseconds(report.duration)
         messages.append(text_of(report, word))
     return phases, us, [text for text in messages if text]
+
+
+def finish_packet(looker, test, following, reports, raised):
+    """`test` and `following` are JSON already."""
+    phases, us, messages = sum_up(reports)
+    if raised:
+        messages.append(ended_by(raised))
+    elif "call" not in phases and phases.get("setup", "passed") == "passed":
+        messages.append("its call never ran")
+    packet = '{"v":1,"t":"finish","test":%s,"next":%s,"outcome":"%s","phases":{%s},"us":{%s}%s}'
+    return packet % (
+        test,
+        following,
+        "crashed" if raised else outcome_of(phases),
+        ",".join(['"%s":"%s"' % phase for phase in phases.items()]),
+        ",".join(['"%s":%d' % phase for phase in us.items()]),
+        "," + looker.message("\n\n".join(messages)) if messages else "",
+    )
 
 
 def outcome_of(phases):

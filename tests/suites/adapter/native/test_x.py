@@ -1,0 +1,6 @@
+import pytest
+
+
+@pytest.mark.parametrize("n", range(5))
+def test_x(n):
+    pass

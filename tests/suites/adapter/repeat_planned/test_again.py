@@ -1,0 +1,10 @@
+def test_a():
+    pass
+
+
+def test_b():
+    pass
+
+
+def test_c():
+    pass
