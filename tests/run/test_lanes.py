@@ -106,6 +106,94 @@ def test_lanes():
     place.done()
 
 
+AGAIN = """
+import pytest
+kept = []
+@pytest.fixture
+def own(): return []
+def test_a(own):
+    own.append(1)
+    assert own == [1]
+def test_b():
+    kept.append(1)
+    assert kept == [1]
+def test_c(): open('/tmp/c', 'a').write('x')
+"""
+
+
+def test_repeated():
+    place = Place({"test_a.py": AGAIN})
+    rows = [{"name": "repeated", "view": "repeated"}, {"name": "two", "view": "repeated", "tests": [IDS[1], IDS[0]]}]
+    process, out = start(place, rows, 2)
+    status, said, errors = finish(process)
+    ok(status == 0 and said.count("spoke") == 2, "each test twice", said, errors)
+    seen = {order: [(test[11:], word) for test, word, _ in rows] for order, rows in matrix(lines_of(out)).items()}
+    ok(
+        seen["repeated"]
+        == [
+            ("test_a", "passed"),
+            ("test_a (again)", "passed"),
+            ("test_b", "passed"),
+            ("test_b (again)", "failed"),
+            ("test_c", "passed"),
+            ("test_c (again)", "passed"),
+        ],
+        "... in a row, with fixtures of its own and the same process",
+        seen["repeated"],
+    )
+    ok(
+        [test for test, _ in seen["two"]] == ["test_b", "test_b (again)", "test_a", "test_a (again)"],
+        "... also some of them, in another order",
+        seen["two"],
+    )
+    lefts = [left for test, _, left in matrix(lines_of(out))["repeated"] if "test_c" in test]
+    ok(lefts == [["/tmp/c"], ["/tmp/c"]], "... and what the second leaves is told of it", lefts)
+    place.done()
+
+
+TOGETHER = """
+import os, time
+def test_a(): assert 'PYTEST_XDIST_WORKER' in os.environ
+def test_b(): open('/tmp/b', 'w').close()
+def test_c(): assert False
+def test_d(): time.sleep(.2)
+"""
+
+
+def test_parallel():
+    place = Place({"test_a.py": TOGETHER})
+    rows = [{"name": "parallel", "view": "parallel"}]
+    process, out = start(place, rows, 1)
+    status, said, errors = finish(process)
+    ok(status == 0 and "parallel spoke\n" in said, "tests at once", said, errors)
+    lines = lines_of(out)
+    seen = sorted(matrix(lines)["parallel"])
+    words = [word for _, word, _ in seen]
+    ok(words == ["passed", "passed", "failed", "passed"], "... in processes of xdist's", seen)
+    ok(
+        not any("state" in line or "deltas" in line for line in lines if line["kind"] == "test")
+        and not lines[-1]["unattributed"],
+        "... nobody looked between them, and nothing is charged to anybody",
+        lines,
+    )
+    told = [text for line in lines if line["kind"] == "order" for text in line["said"]]
+    ok(any("not looked at" in text for text in told), "... which is said", told)
+    spoke = [line["can"] for line in lines if line["kind"] == "session"]
+    ok(spoke and "parallel" in spoke[0] and "native" not in spoke[0], "the adapter says what it can", spoke)
+    place.done()
+
+    place = Place({"test_a.py": TOGETHER, "pytest.ini": "[pytest]\naddopts = -p no:xdist\n"})
+    process, out = start(place, rows, 1)
+    finish(process)
+    end = lines_of(out)[-1]
+    ok(
+        end["outcome"] == "protocol" and end["why"].endswith("needs: parallel"),
+        "where xdist is not there, the order ends with the reason",
+        end,
+    )
+    place.done()
+
+
 def is_asleep(out, wanted):
     """So many orders have run their first test."""
     try:
@@ -207,6 +295,8 @@ def test_failure():
 
 
 test_lanes()
+test_repeated()
+test_parallel()
 test_timeout()
 test_interrupt()
 test_kill()
