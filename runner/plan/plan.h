@@ -48,6 +48,8 @@ struct plan {
 };
 #define PLAN_NULL ((struct plan){ 0 })
 
+/* Does the user ask for what cannot be together? Before anything is run. */
+int plan_check(const struct plan_ask *ask, struct err *e);
 int plan_make(const struct plan_ask *ask, const struct plan_facts *facts,
 	      const struct roster *roster, struct plan *ret, struct err *e);
 /* The second part of a plan, after something showed in the first; empty unless more_len. */

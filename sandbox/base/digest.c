@@ -24,6 +24,11 @@ struct digest digest_bytes(const void *bytes, size_t len)
 	return from_xxh(XXH3_128bits(bytes, len));
 }
 
+uint64_t digest_seeded(const void *bytes, size_t len, uint64_t seed)
+{
+	return XXH3_64bits_withSeed(bytes, len, seed);
+}
+
 static ssize_t read_chunk(int fd, char *chunk, uint64_t at)
 {
 	ssize_t done = 0;

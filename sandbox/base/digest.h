@@ -19,6 +19,8 @@ struct digest {
 #define DIGEST_HEX  33 /* room for 32 hex digits and NUL */
 
 struct digest digest_bytes(const void *bytes, size_t len);
+/* XXH3-64 of them with a seed: how orders are made, so that it never changes. */
+uint64_t digest_seeded(const void *bytes, size_t len, uint64_t seed);
 /* A regular file, from its start; its length goes to *ret_len when not NULL. Below 256 KiB this is
  * digest_bytes() of its contents; above, holes are skipped. */
 int digest_file(int fd, struct digest *ret, uint64_t *ret_len, struct err *e);

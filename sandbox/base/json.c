@@ -143,21 +143,54 @@ static size_t key_offset(const char *plain, size_t number)
 	return 0;
 }
 
-int json_refuse(const struct json_source *src, const cJSON *item, struct err *e, const char *fmt, ...)
+/* Where the nth entry (from 0) of a list begins that is the whole text. */
+static size_t entry_offset(const char *plain, size_t n)
+{
+	const char *s = plain + strspn(plain, " \t\r\n") + 1;
+	for (int depth = 0; n && *s; s++) {
+		if (*s == '"')
+			s = string_end(s) - 1;
+		depth += (*s == '[' || *s == '{') - (*s == ']' || *s == '}');
+		n -= *s == ',' && !depth;
+	}
+	return (size_t)(s + strspn(s, " \t\r\n") - plain);
+}
+
+static int refuse_at(const struct json_source *src, size_t (*offset)(const char *plain, size_t n),
+		     size_t n, const char *fmt, va_list args, struct err *e)
 {
 	cleanup_free char *why = NULL;
-	va_list args;
-	va_start(args, fmt);
 	int len = vasprintf(&why, fmt, args);
-	va_end(args);
 	cleanup_free char *plain = strdup(src->text + bom_len(src->text));
 	if (len < 0 || !plain)
 		return err_set(e, ENOMEM, "%s: no memory", src->name);
 	blank_comments(plain);
+	return refuse(src->name, plain, offset(plain, n), why, e);
+}
+
+int json_refuse(const struct json_source *src, const cJSON *item, struct err *e, const char *fmt, ...)
+{
 	size_t seen = 0;
 	size_t number = 0;
+	va_list args;
 	key_number(src->tree, item, 0, &seen, &number);
-	return refuse(src->name, plain, key_offset(plain, number), why, e);
+	va_start(args, fmt);
+	int r = refuse_at(src, key_offset, number, fmt, args, e);
+	va_end(args);
+	return r;
+}
+
+int json_refuse_entry(const struct json_source *src, const cJSON *entry, struct err *e,
+		      const char *fmt, ...)
+{
+	size_t n = 0;
+	va_list args;
+	for (const cJSON *item = src->tree->child; item != entry; item = item->next)
+		n++;
+	va_start(args, fmt);
+	int r = refuse_at(src, entry_offset, n, fmt, args, e);
+	va_end(args);
+	return r;
 }
 
 int json_known_keys(const struct json_source *src, const cJSON *object, const char *const *names,

@@ -31,6 +31,10 @@ struct json_source {
 int json_refuse(const struct json_source *src, const cJSON *item, struct err *e, const char *fmt,
 		...) __attribute__((format(printf, 4, 5)));
 
+/* The same for an entry of a tree that is a list: the place is its own. */
+int json_refuse_entry(const struct json_source *src, const cJSON *entry, struct err *e,
+		      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
 /* Refuse keys of an object that are not among names, with the nearest name, and keys that stand
  * there twice. */
 int json_known_keys(const struct json_source *src, const cJSON *object, const char *const *names,

@@ -33,7 +33,28 @@ bool path_below(const char *path, const char *dir)
 	return strncmp(path, dir, len) == 0 && (path[len] == '/' || path[len] == '\0');
 }
 
-#define NEAREST_LEN_MAX 64 /* longer words are not compared */
+bool text_glob(const char *pattern, const char *text)
+{
+	const char *star = NULL; /* behind the last one, and where what it stands for may end next */
+	const char *from = NULL;
+	while (*text) {
+		if (*pattern == '*') {
+			star = ++pattern;
+			from = text;
+		} else if (*pattern == '?' || *pattern == *text) {
+			pattern++;
+			text++;
+		} else if (star) {
+			pattern = star;
+			text = ++from;
+		} else {
+			return false;
+		}
+	}
+	return !pattern[strspn(pattern, "*")];
+}
+
+#define NEAREST_LEN_MAX 256 /* longer words are not compared: ids of tests are shorter */
 
 static size_t least(size_t a, size_t b)
 {
@@ -68,8 +89,12 @@ static size_t distance(const char *a, const char *b)
 const char *text_nearest(const char *text, const char *const *names, size_t n)
 {
 	const char *best = NULL;
-	size_t best_distance = strlen(text) / 3 + 1;
+	size_t len = strlen(text);
+	size_t best_distance = len / 3 + 1;
 	for (size_t i = 0; i < n; i++) {
+		size_t name_len = strlen(names[i]);
+		if ((name_len > len ? name_len - len : len - name_len) > best_distance)
+			continue;
 		size_t d = distance(text, names[i]);
 		if (d > best_distance || (best && d == best_distance))
 			continue;

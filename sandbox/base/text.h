@@ -11,6 +11,9 @@ bool text_starts(const char *text, const char *prefix);
 bool text_ends(const char *text, const char *suffix);
 /* Does path lie at or below dir? Both absolute and without a slash at the end ("/" aside). */
 bool path_below(const char *path, const char *dir);
+/* Does a pattern match all of text? `*` stands for any bytes, `?` for one; brackets are no pattern: ids
+ * of tests are full of them. */
+bool text_glob(const char *pattern, const char *text);
 /* The one of n names that is nearest to text, for "did you mean"; NULL when none is near. */
 const char *text_nearest(const char *text, const char *const *names, size_t n);
 /* The UTF-8 sequence that text begins with: its length, and the character unless ret is NULL. 0: it

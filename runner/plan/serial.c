@@ -1,0 +1,72 @@
+#include "runner/plan/serial.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/err.h"
+
+static int read_one(const struct json_source *src, const cJSON *block, struct serials *ret,
+		    struct err *e)
+{
+	static const char *const names[] = { "tests", "reason" };
+	if (!cJSON_IsObject(block))
+		return json_refuse(src, block, e,
+				   "a block of \"serial\" must be an object with \"tests\" and "
+				   "\"reason\"");
+	int r = json_known_keys(src, block, names, countof(names), e);
+	if (r)
+		return r;
+	for (size_t i = 0; i < countof(names); i++) {
+		const char *text = json_text(block, names[i]);
+		if (!text)
+			return json_refuse(src, block, e, "a block of \"serial\" has no \"%s\"",
+					   names[i]);
+		if (!text[strspn(text, " \t\r\n")])
+			return json_refuse(src, cJSON_GetObjectItemCaseSensitive(block, names[i]),
+					   e, "\"%s\" is empty", names[i]);
+	}
+	if (ret->len == SERIALS_MAX)
+		return json_refuse(src, block, e, "there are over %d blocks", SERIALS_MAX);
+	struct serial one = { .tests = strdup(json_text(block, "tests")),
+			      .reason = strdup(json_text(block, "reason")) };
+	ret->at[ret->len++] = one;
+	return one.tests && one.reason ? 0 : err_set(e, ENOMEM, "no memory");
+}
+
+int serials_read(const struct json_source *src, const cJSON *list, struct serials *ret, struct err *e)
+{
+	const cJSON *block;
+	int r = 0;
+	cJSON_ArrayForEach(block, list)
+	{
+		r = r ? r : read_one(src, block, ret, e);
+	}
+	return r;
+}
+
+cJSON *serials_json(const struct serials *serials)
+{
+	cleanup_json cJSON *array = cJSON_CreateArray();
+	for (size_t i = 0; array && i < serials->len; i++) {
+		cJSON *block = cJSON_CreateObject();
+		if (!block || !cJSON_AddItemToArray(array, block)) {
+			cJSON_Delete(block);
+			return NULL;
+		}
+		if (!cJSON_AddStringToObject(block, "tests", serials->at[i].tests) ||
+		    !cJSON_AddStringToObject(block, "reason", serials->at[i].reason))
+			return NULL;
+	}
+	return take_ptr(&array);
+}
+
+void serials_done(struct serials *serials)
+{
+	for (size_t i = 0; i < serials->len; i++) {
+		free(serials->at[i].tests);
+		free(serials->at[i].reason);
+	}
+	serials->len = 0;
+}
