@@ -87,6 +87,8 @@ struct cell_spec {
 	bool allow_nested; /* let the suite make namespaces of its own */
 	bool no_caps;      /* root with a foreign project: keep no capability */
 
+	bool umask_given; /* else it is 022 */
+	mode_t umask;
 	uint32_t timeout_ms; /* of the command; 0: none */
 	uint32_t grace_ms;   /* between asking to stop and killing */
 

@@ -223,7 +223,7 @@ static _Noreturn void command_main(const struct command_setup *setup, int sock)
 	    sync_recv(setup->gate, &record, NULL, 0, NULL, NULL) <= 0 || record.kind != SYNC_GO)
 		_exit(1);
 
-	umask(022);
+	umask(setup->spec->umask_given ? setup->spec->umask : 022);
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);

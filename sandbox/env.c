@@ -55,7 +55,7 @@ const char *env_get(const char *const *env, const char *name)
 	return NULL;
 }
 
-static int put(struct strv *v, const char *name, const char *value)
+int env_put(struct strv *v, const char *name, const char *value)
 {
 	for (size_t i = 0; i < v->len; i++) {
 		if (!value_of(v->at[i], name))
@@ -101,7 +101,7 @@ static int add_passed(struct strv *v, const char *const *names, const char *cons
 {
 	for (; names && *names; names++) {
 		const char *value = env_get(caller, *names);
-		int r = value ? put(v, *names, value) : 0;
+		int r = value ? env_put(v, *names, value) : 0;
 		if (r < 0)
 			return r;
 	}
@@ -115,7 +115,7 @@ static int add_set(struct strv *v, const char *const *lines)
 		if (!equals)
 			return -EINVAL;
 		cleanup_free char *name = strndup(*lines, (size_t)(equals - *lines));
-		int r = name ? put(v, name, equals + 1) : -ENOMEM;
+		int r = name ? env_put(v, name, equals + 1) : -ENOMEM;
 		if (r < 0)
 			return r;
 	}
@@ -134,7 +134,7 @@ static int add_settings(struct strv *v, const struct env_ask *ask, bool in_front
 		if (old && *old &&
 		    asprintf(&joined, "%s%c%s", setting->value, setting->between, old) < 0)
 			return -ENOMEM;
-		int r = put(v, setting->name, joined ? joined : setting->value);
+		int r = env_put(v, setting->name, joined ? joined : setting->value);
 		if (r < 0)
 			return r;
 	}

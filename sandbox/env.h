@@ -39,6 +39,8 @@ struct env_ask {
 
 /* NAME=VALUE, each name once. */
 int env_build(const struct env_ask *ask, struct strv *ret, struct err *e);
+/* Sets a variable, in place of what it had. 0 or -ENOMEM. */
+int env_put(struct strv *v, const char *name, const char *value);
 /* The value in a NULL-terminated environment; NULL: it is not there. */
 const char *env_get(const char *const *env, const char *name);
 

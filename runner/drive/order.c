@@ -13,6 +13,7 @@
 #include "runner/drive/keep.h"
 #include "runner/drive/looker.h"
 #include "runner/drive/session.h"
+#include "runner/drive/vary.h"
 #include "runner/ledger.h"
 #include "runner/progress.h"
 #include "sandbox/base/buf.h"
@@ -360,7 +361,9 @@ static int start_cell(struct order_run *run, struct err *e)
 	struct cell_spec spec = *setup->spec;
 	spec.stdin_fd = null;
 	spec.stdout_fd = spec.stderr_fd = suites;
-	int r = cell_start(&spec, &run->cell, e);
+	cleanup(strv_done) struct strv env = STRV_NULL;
+	int r = vary_apply(run->ask.order, &spec, &env, e);
+	r = r ? r : cell_start(&spec, &run->cell, e);
 	if (r)
 		return r;
 	run->result.isolation = run->cell.isolation;

@@ -194,6 +194,34 @@ def test_parallel():
     place.done()
 
 
+VARIED = """
+import os, time, locale
+def test_seed(): assert os.environ['PYTHONHASHSEED'] == '0'
+def test_zone(): assert time.tzname[0] == 'UTC'
+def test_locale(): assert os.environ['LANG'] == 'C.UTF-8' and 'LC_ALL' not in os.environ
+def test_umask():
+    now = os.umask(0)
+    os.umask(now)
+    assert now == 0o22
+"""
+
+
+def test_varied():
+    place = Place({"test_a.py": VARIED})
+    varied = ["hashseed=1", "tz=EST5EDT", "locale=C", "umask=077"]
+    rows = [{"name": "canonical"}] + [{"name": text.split("=")[0], "vary": [text]} for text in varied]
+    process, out = start(place, rows, 2)
+    status, said, errors = finish(process)
+    ok(status == 0 and said.count("spoke") == 5, "orders that vary something else", said, errors)
+    failed = {order: [n for n, row in enumerate(rows) if row[1] == "failed"] for order, rows in matrix(lines_of(out)).items()}
+    ok(
+        failed == {"canonical": [], "hashseed": [0], "tz": [1], "locale": [2], "umask": [3]},
+        "each varies its own dimension, and no other",
+        failed,
+    )
+    place.done()
+
+
 def is_asleep(out, wanted):
     """So many orders have run their first test."""
     try:
@@ -297,6 +325,7 @@ def test_failure():
 test_lanes()
 test_repeated()
 test_parallel()
+test_varied()
 test_timeout()
 test_interrupt()
 test_kill()
