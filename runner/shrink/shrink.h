@@ -25,17 +25,18 @@ struct shrink_ask {
 };
 
 struct shrink_cost {     /* of what is still to do */
+	size_t tests;    /* to search for */
 	size_t runs;     /* about */
-	size_t tests;    /* ... executions in them, about */
 	size_t runs_max; /* at most */
 };
 
 struct shrink;
 struct shrink *shrink_new(const struct shrink_setup *setup); /* NULL: no memory */
 /* A test to search for: all of them before the first round. What is known of it is taken from the
- * orders of the sweep and their confirmations. 0 or -ENOMEM. */
+ * orders of the sweep and their confirmations; the history is one for all, and borrowed. 0 or -ENOMEM. */
 int shrink_add(struct shrink *s, const struct history *h, uint32_t test, enum search_kind kind);
-/* The runs of the next round; none: all have ended. The round before must be told. 0 or -ENOMEM. */
+/* The runs of the next round; none: all have ended. The round before must be told. 0 or -ENOMEM,
+ * after which nothing goes on. */
 int shrink_round(struct shrink *s, const struct shrink_ask **ret, size_t *ret_len);
 /* What became of ask `at` of this round. */
 void shrink_tell(struct shrink *s, size_t at, enum outcome outcome);
