@@ -19,5 +19,6 @@ struct command {
 
 extern const struct command cmd_doctor;
 extern const struct command cmd_exec;
+extern const struct command cmd_rule;
 extern const struct command cmd_run;
 extern const struct command *const commands[]; /* NULL-terminated */

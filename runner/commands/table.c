@@ -2,4 +2,4 @@
 
 #include "runner/command.h"
 
-const struct command *const commands[] = { &cmd_run, &cmd_exec, &cmd_doctor, NULL };
+const struct command *const commands[] = { &cmd_run, &cmd_exec, &cmd_doctor, &cmd_rule, NULL };

@@ -14,6 +14,7 @@
  * Borrows the history. Owns its tables.
  */
 #include "probe/event.h"
+#include "runner/judge/codes.h"
 #include "runner/judge/marks.h"
 
 struct history;
@@ -36,15 +37,6 @@ enum class {
 	CLASS_ENVIRONMENT_SENSITIVE,
 	CLASS_STABLE_PASS,
 	CLASS_N,
-};
-
-/* What `check` makes of a test of that class. */
-enum check_says {
-	CHECK_BLOCK,  /* exit status 1 */
-	CHECK_FAILED, /* exit status 2 */
-	CHECK_WARN,
-	CHECK_NEVER,    /* nothing wrong, and no evidence either */
-	CHECK_EVIDENCE, /* it counts */
 };
 
 struct class_row {
