@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runner/drive/vary.h"
 #include "runner/judge/findings.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
@@ -102,6 +103,9 @@ static struct plan_facts facts(const struct campaign *c, double **ret_seconds)
 	struct plan_facts facts = c->setup->facts;
 	facts.tests = first->collected;
 	facts.tests_len = first->collected_len;
+	facts.parallel_known = strv_has(&c->history.can, "parallel");
+	facts.native_known = strv_has(&c->history.can, "native");
+	facts.can_vary = vary_exists;
 	facts.seconds = c->setup->ask->select ? 0 : first->seconds;
 	double *seconds = calloc(first->collected_len + 1, sizeof(*seconds));
 	for (size_t i = 0; seconds && i < first->collected_len; i++)

@@ -35,6 +35,7 @@ void history_done(struct history *h)
 		played_done(&h->orders[i]);
 	free(h->orders);
 	map_done(&h->by_name);
+	strv_done(&h->can);
 	roster_done(&h->roster);
 	*h = HISTORY_NULL;
 }
@@ -206,6 +207,19 @@ static int read_begin(struct history *h, const cJSON *line, struct err *e)
 	return 0;
 }
 
+static int read_session(struct history *h, struct played *p, const cJSON *line, struct err *e)
+{
+	(void)p;
+	const cJSON *word;
+	cJSON_ArrayForEach(word, cJSON_GetObjectItemCaseSensitive(line, "can"))
+	{
+		if (cJSON_IsString(word) && !strv_has(&h->can, word->valuestring) &&
+		    strv_add(&h->can, word->valuestring))
+			return no_memory(e);
+	}
+	return 0;
+}
+
 static int read_order(struct history *h, struct played *p, const cJSON *line, struct err *e)
 {
 	const cJSON *tests = cJSON_GetObjectItemCaseSensitive(line, "tests");
@@ -270,7 +284,10 @@ int history_line(struct history *h, const char *kind, const cJSON *line, struct 
 	static const struct {
 		const char *kind;
 		int (*read)(struct history *h, struct played *p, const cJSON *line, struct err *e);
-	} kinds[] = { { "order", read_order }, { "test", read_test }, { "end", read_end } };
+	} kinds[] = { { "session", read_session },
+		      { "order", read_order },
+		      { "test", read_test },
+		      { "end", read_end } };
 	const char *name = json_text(line, "order");
 	if (!name)
 		return bad_line(e, kind, "order");

@@ -481,24 +481,29 @@ static int add_views(struct making *m, struct err *e)
 	return r;
 }
 
+/* A name of an order is that of a file. */
+static int add_vary(struct making *m, const char *dimension, const char *value, struct err *e)
+{
+	char vary[64];
+	char name[64];
+	snprintf(vary, sizeof(vary), "%s=%s", dimension, value);
+	snprintf(name, sizeof(name), "vary-%s-%s", dimension, value);
+	for (char *slash; (slash = strchr(name, '/'));)
+		*slash = '-';
+	if (m->facts->can_vary && !m->facts->can_vary(vary))
+		return note(m, e, "--vary %s: %s is not there, and left out", dimension, value);
+	struct draft d = canonical_draft(m, VIEW_CANONICAL);
+	d.vary = vary;
+	return add(m, &d, e, "%s", name);
+}
+
 static int add_varied(struct making *m, struct err *e)
 {
 	int r = 0;
-	for (size_t i = 0; i < PLAN_VARY_N && !r; i++) {
-		for (size_t j = 0; j < countof(varied[i]) && !r; j++) {
-			char vary[64];
-			char value[32];
-			if (!strv_has(&m->ask->vary, plan_vary_names[i]))
-				continue;
-			snprintf(value, sizeof(value), "%s", varied[i][j]);
-			for (char *slash; (slash = strchr(value, '/'));) /* a name is that of a file */
-				*slash = '-';
-			snprintf(vary, sizeof(vary), "%s=%s", plan_vary_names[i], varied[i][j]);
-			struct draft d = canonical_draft(m, VIEW_CANONICAL);
-			d.vary = vary;
-			r = add(m, &d, e, "vary-%s-%s", plan_vary_names[i], value);
-		}
-	}
+	for (size_t i = 0; i < PLAN_VARY_N; i++)
+		for (size_t j = 0; j < countof(varied[i]) && !r; j++)
+			if (strv_has(&m->ask->vary, plan_vary_names[i]))
+				r = add_vary(m, plan_vary_names[i], varied[i][j], e);
 	return r;
 }
 

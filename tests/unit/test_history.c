@@ -25,6 +25,7 @@ static void test_orders(void)
 	struct err e = ERR_NULL;
 	int r = say(&h, BEGIN("s17", ",\"shuffle\":\"shuffle\",\"seed\":17,\"tests\":[\"b\",\"a\"]"),
 		    &e);
+	r = r ? r : say(&h, "{\"kind\":\"session\",\"order\":\"s17\",\"can\":[\"repeat\",7]}", &e);
 	r = r ? r : say(&h, "{\"kind\":\"order\",\"order\":\"s17\",\"tests\":[\"b\",\"a\"]}", &e);
 	r = r ? r : say(&h, TEST("s17", "b", "passed"), &e);
 	r = r ? r : say(&h, BEGIN("canonical", ",\"tests\":null"), &e); /* another lane's */
@@ -47,6 +48,7 @@ static void test_orders(void)
 	tap_ok(c->order.as_collected && !c->ended && played_outcome(c, b) == OUTCOME_N,
 	       "one that has not ended");
 	tap_ok(!history_find(&h, "s18"), "one that never began");
+	tap_ok(h.can.len == 1 && strv_has(&h.can, "repeat"), "what the adapter can");
 
 	r = say(&h, BEGIN("canonical", ",\"tests\":null"), &e);
 	c = history_find(&h, "canonical");

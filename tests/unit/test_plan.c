@@ -376,6 +376,28 @@ static void test_native(void)
 	suite_done(&suite);
 }
 
+static bool is_not_turkish(const char *vary)
+{
+	return !strstr(vary, "tr_TR");
+}
+
+static void test_locales(void)
+{
+	static struct suite suite;
+	cleanup(plan_done) struct plan p = PLAN_NULL;
+	struct err e = ERR_NULL;
+	const struct plan_ask ask = { .shuffle = PLAN_SHUFFLE_CANONICAL,
+				      .vary = { (char *[]){ (char[]){ "locale" } }, 1, 1 } };
+	char names[128];
+	suite_make(&suite, 20, 1);
+	suite.facts.can_vary = is_not_turkish;
+	int r = plan_make(&ask, &suite.facts, &suite.roster, &p, &e);
+	tap_ok(!r && text_eq(names_of(&p, names, sizeof(names)), "canonical canonical-2 vary-locale-C") &&
+		       strv_has(&p.notes, "--vary locale: tr_TR.UTF-8 is not there, and left out"),
+	       "a locale that is not there is left out: %s", names);
+	suite_done(&suite);
+}
+
 static void test_selected(void)
 {
 	static struct suite suite;
@@ -533,6 +555,7 @@ int main(void)
 	test_plans();
 	test_refused();
 	test_native();
+	test_locales();
 	test_selected();
 	test_given();
 	test_parts();
