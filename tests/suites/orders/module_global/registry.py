@@ -1,0 +1,11 @@
+"""Who is known, by name."""
+
+known = {}
+
+
+def register(name, handler):
+    known[name] = handler
+
+
+def names():
+    return sorted(known)
