@@ -17,6 +17,7 @@ struct command {
 	int (*run)(int argc, const char *const *argv, struct err *e);
 };
 
+extern const struct command cmd_check;
 extern const struct command cmd_doctor;
 extern const struct command cmd_exec;
 extern const struct command cmd_rule;

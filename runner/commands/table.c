@@ -2,4 +2,12 @@
 
 #include "runner/command.h"
 
-const struct command *const commands[] = { &cmd_run, &cmd_exec, &cmd_doctor, &cmd_rule, NULL };
+/* As --help lists them. */
+const struct command *const commands[] = {
+	&cmd_check,
+	&cmd_run,
+	&cmd_exec,
+	&cmd_doctor,
+	&cmd_rule,
+	NULL,
+};

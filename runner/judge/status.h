@@ -10,6 +10,8 @@
 
 struct status_facts {
 	bool interrupted;
+	size_t coupled;    /* of a check: tests whose class blocks */
+	bool budget_spent; /* of a check: before all was run */
 	bool timed_out;
 	size_t damage;
 	size_t leaks;
