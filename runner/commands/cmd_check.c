@@ -5,6 +5,7 @@
 #include "runner/campaign.h"
 #include "runner/command.h"
 #include "runner/job.h"
+#include "runner/judge/collection.h"
 #include "runner/judge/findings.h"
 #include "runner/judge/summary.h"
 #include "runner/progress.h"
@@ -100,14 +101,16 @@ static int judge(const struct check *check, const struct findings *f, struct sum
 {
 	struct status_facts *facts = &s->facts;
 	facts->tests = check->campaign.classes.len;
-	facts->coupled = facts->failed = facts->absent = 0;
+	facts->coupled = facts->vanished = facts->failed = facts->absent = 0;
 	facts->timed_out = facts->died = false;
 	facts->command = 0;
 	facts->interrupted = check->lanes.interrupted;
 	facts->budget_spent = check->campaign.budget_spent;
 	for (size_t i = 0; i < f->len; i++) {
 		enum check_says says = class_rows[f->at[i].class].check;
-		facts->coupled += says == CHECK_BLOCK;
+		bool absent = f->at[i].class == CLASS_ABSENT;
+		facts->coupled += says == CHECK_BLOCK && !absent;
+		facts->vanished += absent;
 		facts->failed += says == CHECK_FAILED;
 	}
 	verdict_done(&s->verdict);
@@ -201,6 +204,18 @@ static int tell(struct check *check, const struct check_report *report, const st
 	return r;
 }
 
+/* As short as replay understands it: a name, where it is one of the project's runs. */
+static const char *name_of_run(const struct check *check)
+{
+	const char *path = check->job.ledger.path;
+	const char *name = strrchr(path, '/') + 1;
+	const struct config *c = check->config;
+	cleanup_free char *found = NULL;
+	bool known =
+		!c->project_asked && ledger_find(name, c->project.path, c->home, &found, NULL) == 0;
+	return known && text_eq(found, path) ? name : path;
+}
+
 static int report(struct check *check, struct err *e)
 {
 	cleanup(summary_done) struct summary s = SUMMARY_NULL;
@@ -216,6 +231,8 @@ static int report(struct check *check, struct err *e)
 	r = r ? r : judge(check, &f, &s, e);
 	r = r ? r : find_hints(check, &s, &hints, e);
 	r = r ? r : find_skipped(check, &skipped, e);
+	if (!r && collection_notes(&k->history, &s.notes))
+		r = err_set(e, ENOMEM, "tell what was collected: no memory");
 	if (r)
 		return r;
 	const struct check_report report = {
@@ -223,7 +240,7 @@ static int report(struct check *check, struct err *e)
 		.history = &k->history,
 		.classes = &k->classes,
 		.findings = &f,
-		.run = check->config->out ? s.run : strrchr(s.run, '/') + 1,
+		.run = name_of_run(check),
 		.skipped = &skipped,
 		.searched = check->config->shrink,
 	};

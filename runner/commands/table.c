@@ -2,10 +2,11 @@
 
 #include "runner/command.h"
 
-/* As --help lists them. */
+/* As --help lists them; one a line: several hands add to this. */
 const struct command *const commands[] = {
-	&cmd_check,
+	&cmd_check, //
 	&cmd_run,
+	&cmd_replay,
 	&cmd_exec,
 	&cmd_doctor,
 	&cmd_rule,

@@ -39,8 +39,10 @@ static int judge(const struct status_facts *f, struct verdict *v)
 	if (holds(v, f->interrupted, STATUS_INTERRUPTED))
 		r = strv_add(why, "interrupted");
 	if (!r && holds(v, f->coupled, STATUS_DAMAGE))
-		r = strv_addf(why, "%zu test%s not independent of the others", f->coupled,
-			      f->coupled == 1 ? " is" : "s are");
+		r = strv_addf(why, "%zu test%s on others", f->coupled,
+			      f->coupled == 1 ? " depends" : "s depend");
+	if (!r && holds(v, f->vanished, STATUS_DAMAGE))
+		r = strv_addf(why, "%zu test%s did not always run", PLURAL(f->vanished));
 	if (!r && holds(v, f->damage, STATUS_DAMAGE))
 		r = strv_addf(why, "%zu thing%s that stood before damaged", PLURAL(f->damage));
 	if (!r && holds(v, f->leaks && f->leaks_fail, STATUS_DAMAGE))
