@@ -2,13 +2,7 @@
 
 #include "runner/command.h"
 
-/* As --help lists them; one a line: several hands add to this. */
+/* As --help lists them. */
 const struct command *const commands[] = {
-	&cmd_check, //
-	&cmd_run,
-	&cmd_replay,
-	&cmd_exec,
-	&cmd_doctor,
-	&cmd_rule,
-	NULL,
+	&cmd_check, &cmd_run, &cmd_replay, &cmd_exec, &cmd_doctor, &cmd_rule, NULL,
 };
