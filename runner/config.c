@@ -61,6 +61,14 @@ static int file_members(struct config *c, const struct file *f, const struct set
 	return 0;
 }
 
+static int file_ignores(struct config *c, const struct file *f, const struct setting *s,
+			const cJSON *item, struct err *e)
+{
+	bool state = text_eq(s->key, "expected_state");
+	return ignores_read(&f->src, item, state ? IGNORES_STATE : IGNORES_FINDINGS,
+			    state ? &c->expected_state : &c->ignore, e);
+}
+
 static int file_setting(struct config *c, const struct file *f, const struct setting *s,
 			const cJSON *item, struct err *e)
 {
@@ -80,6 +88,8 @@ static int file_setting(struct config *c, const struct file *f, const struct set
 		return steps_read(&f->src, item, &c->prepare, e);
 	if (shape == SHAPE_PROBES && cJSON_IsArray(item))
 		return probes_read(&f->src, item, &c->custom, e);
+	if (shape == SHAPE_IGNORES && cJSON_IsArray(item))
+		return file_ignores(c, f, s, item, e);
 	return json_refuse(&f->src, item, e, "\"%s\" must be %s", s->key, setting_must_be(s));
 }
 

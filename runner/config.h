@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "runner/plan/ask.h"
+#include "runner/ignores.h"
 #include "runner/probes.h"
 #include "runner/project.h"
 #include "runner/steps.h"
@@ -61,6 +61,8 @@ struct config {
 	int tracker;         /* enum config_tracker */
 	struct strv without; /* domains */
 	struct probes custom;
+	struct ignores ignore;
+	struct ignores expected_state;
 	bool restore; /* put back the files that a test leaves */
 	bool canary;
 	bool allow_nested;
@@ -68,7 +70,6 @@ struct config {
 	struct strv accept_reduced;    /* of isolation_names */
 	const struct adapter *adapter; /* NULL: found by its signs */
 
-	struct plan_ask plan;
 	uint32_t lanes; /* 0: as many as processors */
 	bool shrink;    /* search for the tests that make others fail */
 	char *resume;   /* a run; NULL: none */

@@ -85,6 +85,10 @@ const struct setting settings[] = {
 	  .of = CONFIG_SUITE },
 	{ "restore", "restore", NULL, "put files back after each test that leaves or changes them",
 	  A(BOOL, restore), .of = CONFIG_SUITE },
+	{ "ignore", "ignore", "yes|no", "no: no finding is ignored, whatever fumehood.json says",
+	  A(IGNORES, ignore), .of = CONFIG_SUITE },
+	{ "expected-state", "expected_state", "yes|no", "no: all that tests leave is told",
+	  A(IGNORES, expected_state), .of = CONFIG_SUITE },
 	{ "canary", "canary", NULL, "put no canary folders into tmp, home and cache",
 	  A(BOOL, canary), .unless = true, .of = CONFIG_SUITE },
 
@@ -266,6 +270,19 @@ static int set_probe(struct config *c, const struct setting *s, const char *text
 	return probes_add(text, member(c, s), e);
 }
 
+/* The rules themselves are read by whoever reads fumehood.json. */
+static int set_ignores(struct config *c, const struct setting *s, const char *text,
+		       const char *base, struct err *e)
+{
+	(void)base;
+	static const char *const names[] = { "yes", "no" };
+	if (text_eq(text, "no"))
+		ignores_done(member(c, s));
+	else if (!text_eq(text, "yes"))
+		return not_among(text, names, countof(names), e);
+	return 0;
+}
+
 static int set_adapter(struct config *c, const struct setting *s, const char *text,
 		       const char *base, struct err *e)
 {
@@ -411,6 +428,7 @@ static const struct {
 	[KIND_NAMES] = { set_names, SHAPE_LIST, "a list of texts" },
 	[KIND_VARIABLES] = { set_variables, SHAPE_OBJECT, "an object of texts" },
 	[KIND_PROBES] = { set_probe, SHAPE_PROBES, "a list of objects with \"name\" and \"run\"" },
+	[KIND_IGNORES] = { set_ignores, SHAPE_IGNORES, "a list of objects with a \"reason\"" },
 	[KIND_STEPS] = { set_when, SHAPE_STEPS, "a list of objects with \"run\" and \"inputs\"" },
 };
 
@@ -450,6 +468,8 @@ void settings_done(struct config *c)
 {
 	steps_done(&c->prepare);
 	probes_done(&c->custom);
+	ignores_done(&c->ignore);
+	ignores_done(&c->expected_state);
 	for (size_t i = 0; i < settings_len; i++) {
 		if (owns_text(&settings[i]))
 			free(*(char **)member(c, &settings[i]));
@@ -514,6 +534,8 @@ cJSON *setting_json(const struct config *c, const struct setting *s)
 		return steps_json(at);
 	case KIND_PROBES:
 		return probes_json(at);
+	case KIND_IGNORES:
+		return ignores_json(at);
 	case KIND_PLACES:
 	case KIND_WORDS:
 	case KIND_PATHS:

@@ -23,6 +23,7 @@ enum setting_kind {
 	KIND_VARIABLES, /* NAME=VALUE */
 	KIND_STEPS,     /* commands, in JSON alone; on the command line when they run */
 	KIND_PROBES,    /* NAME=COMMAND */
+	KIND_IGNORES,   /* rules, in JSON alone; on the command line whether they are applied */
 	KIND_N,
 };
 
@@ -57,6 +58,7 @@ enum setting_shape {
 	SHAPE_OBJECT,
 	SHAPE_STEPS,
 	SHAPE_PROBES,
+	SHAPE_IGNORES,
 };
 enum setting_shape setting_shape(const struct setting *s);
 const char *setting_must_be(const struct setting *s); /* "a list of texts" */

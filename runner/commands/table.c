@@ -2,7 +2,4 @@
 
 #include "runner/command.h"
 
-/* As --help lists them. */
-const struct command *const commands[] = {
-	&cmd_check, &cmd_run, &cmd_replay, &cmd_exec, &cmd_doctor, &cmd_rule, NULL,
-};
+const struct command *const commands[] = { &cmd_run, &cmd_exec, &cmd_doctor, &cmd_rule, NULL };

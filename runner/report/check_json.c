@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "runner/judge/findings.h"
 #include "runner/judge/history.h"

@@ -86,6 +86,11 @@ WRONG_CONFIG = [
     {"version": 1, "custom": [{"name": "rows", "run": "x", "time": "1s"}]},
     {"version": 1, "prepare": [{"run": "npm ci"}]},
     {"version": 1, "prepare": [{"run": [], "inputs": []}]},
+    {"version": 1, "ignore": [{"code": "FH101"}]},
+    {"version": 1, "ignore": [{"code": "FH9", "reason": "x"}]},
+    {"version": 1, "ignore": [{"code": "FH101", "reason": "x", "expires": "soon"}]},
+    {"version": 1, "expected_state": [{"reason": "x"}]},
+    {"version": 1, "expected_state": [{"code": "FH101", "key": "x", "reason": "x"}]},
 ]
 
 
