@@ -20,8 +20,8 @@
 
 #define ABOUT_VERSION 1
 
-/* What two runs must share to be compared. Values of variables go in as one digest. */
-static cJSON *environment(const struct prepared *p)
+/* Values of variables go in as one digest. */
+cJSON *about_environment(const struct prepared *p)
 {
 	struct utsname uts;
 	if (uname(&uts))
@@ -95,7 +95,8 @@ static cJSON *tree_of(const struct about *a)
 	    !json_add(tree, "config", config_json(a->config, a->command)) ||
 	    !config_add_again(a->config, tree) ||
 	    !json_add(tree, "notes", json_texts((const char *const *)a->prepared->notes.at)) ||
-	    !json_add(tree, "environment", environment(a->prepared)) || !add_layer(tree, a->layer) ||
+	    !json_add(tree, "environment", about_environment(a->prepared)) ||
+	    !add_layer(tree, a->layer) ||
 	    (a->isolation ? !about_isolation(tree, a->isolation) : !add_earlier(tree, a->earlier)))
 		return NULL;
 	return take_ptr(&tree);

@@ -28,4 +28,6 @@ struct about {
 
 /* Adds "isolation", and "isolation_why" for what is not verified. False: no memory. */
 bool about_isolation(cJSON *tree, const struct isolation *isolation);
+/* What two runs must share to be compared. NULL: no memory. */
+cJSON *about_environment(const struct prepared *p);
 int about_save(struct about *about, struct ledger *ledger, struct err *e);

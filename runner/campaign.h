@@ -70,6 +70,8 @@ struct campaign {
 void campaign_init(struct campaign *c, const struct campaign_setup *setup);
 int campaign_line(void *with, const char *kind, const cJSON *line, struct err *e);
 struct lanes_source campaign_source(struct campaign *c);
+/* What the history alone tells, as if nothing more could be run: findings of an earlier run. */
+int campaign_recall(struct campaign *c, struct err *e);
 /* What is known at the end, also when it was cut short. */
 int campaign_judge(struct campaign *c, struct err *e);
 void campaign_done(struct campaign *c);

@@ -17,8 +17,10 @@ struct command {
 	int (*run)(int argc, const char *const *argv, struct err *e);
 };
 
+extern const struct command cmd_check;
 extern const struct command cmd_doctor;
 extern const struct command cmd_exec;
+extern const struct command cmd_replay;
 extern const struct command cmd_rule;
 extern const struct command cmd_run;
 extern const struct command *const commands[]; /* NULL-terminated */

@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "runner/ignores.h"
+#include "runner/plan/ask.h"
 #include "runner/probes.h"
 #include "runner/project.h"
 #include "runner/steps.h"
@@ -70,6 +71,7 @@ struct config {
 	struct strv accept_reduced;    /* of isolation_names */
 	const struct adapter *adapter; /* NULL: found by its signs */
 
+	struct plan_ask plan;
 	uint32_t lanes; /* 0: as many as processors */
 	bool shrink;    /* search for the tests that make others fail */
 	char *resume;   /* a run; NULL: none */

@@ -14,12 +14,14 @@
 
 static void overview(FILE *out)
 {
-	fprintf(out, "fumehood runs a test suite in a fresh little Linux, and names what "
-		     "each test leaves behind.\n\n"
-		     "usage: fumehood COMMAND [OPTIONS] -- CMD...\n\n");
+	fprintf(out,
+		"fumehood runs a test suite in many orders, each in a fresh little Linux, and tells\n"
+		"which test breaks which, and what each leaves behind.\n\n"
+		"usage: fumehood -- CMD...\n"
+		"       fumehood COMMAND [OPTIONS] -- CMD...\n\n");
 	for (size_t i = 0; commands[i]; i++)
 		fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->help);
-	fprintf(out, "\nto begin: fumehood run -- pytest\n"
+	fprintf(out, "\nto begin: fumehood -- pytest\n"
 		     "options of a command: fumehood COMMAND --help\n"
 		     "the manual: man fumehood\n"
 		     "the version: fumehood --version\n");
@@ -76,12 +78,8 @@ static int dispatch(int argc, const char *const *argv, struct err *e)
 		printf("fumehood %s\n", FUMEHOOD_VERSION);
 		return 0;
 	}
-	if (text_eq(name, "--")) {
-		err_set(e, ENOSYS,
-			"fumehood -- CMD means fumehood check -- CMD, which is not built yet");
-		err_hint(e, "use fumehood run -- CMD");
-		return err_status(e, STATUS_USAGE);
-	}
+	if (text_eq(name, "--")) /* the main job */
+		return cmd_check.run(argc, argv, e);
 	const struct command *command = find(name);
 	if (!command)
 		return unknown(name, e);

@@ -2,4 +2,7 @@
 
 #include "runner/command.h"
 
-const struct command *const commands[] = { &cmd_run, &cmd_exec, &cmd_doctor, &cmd_rule, NULL };
+/* As --help lists them. */
+const struct command *const commands[] = {
+	&cmd_check, &cmd_run, &cmd_replay, &cmd_exec, &cmd_doctor, &cmd_rule, NULL,
+};

@@ -182,7 +182,7 @@ static enum dimension dimension_of(const struct order *o)
 
 static bool tells(const struct played *p)
 {
-	return p->ended && p->complete &&
+	return p->ended && !p->interrupted &&
 	       (p->order.role == ROLE_SWEEP || p->order.role == ROLE_CONFIRM);
 }
 

@@ -33,11 +33,16 @@ static bool holds(struct verdict *v, bool it_does, int status)
 static int judge(const struct status_facts *f, struct verdict *v)
 {
 	struct strv *why = &v->reasons;
-	bool cut_short =
-		f->interrupted || f->timed_out || f->unfinished || f->protocol_broken || f->died;
+	bool cut_short = f->interrupted || f->budget_spent || f->timed_out || f->unfinished ||
+			 f->protocol_broken || f->died;
 	int r = 0;
 	if (holds(v, f->interrupted, STATUS_INTERRUPTED))
 		r = strv_add(why, "interrupted");
+	if (!r && holds(v, f->coupled, STATUS_DAMAGE))
+		r = strv_addf(why, "%zu test%s on others", f->coupled,
+			      f->coupled == 1 ? " depends" : "s depend");
+	if (!r && holds(v, f->vanished, STATUS_DAMAGE))
+		r = strv_addf(why, "%zu test%s did not always run", PLURAL(f->vanished));
 	if (!r && holds(v, f->damage, STATUS_DAMAGE))
 		r = strv_addf(why, "%zu thing%s that stood before damaged", PLURAL(f->damage));
 	if (!r && holds(v, f->leaks && f->leaks_fail, STATUS_DAMAGE))
@@ -46,6 +51,8 @@ static int judge(const struct status_facts *f, struct verdict *v)
 		r = strv_addf(why, "%zu write%s outside of the state folders", PLURAL(f->writes));
 	if (!r && holds(v, !f->tests && !cut_short, STATUS_NO_TESTS))
 		r = strv_add(why, "no tests ran");
+	if (!r && holds(v, f->budget_spent, STATUS_TIMEOUT))
+		r = strv_add(why, "the budget was spent before all was run");
 	if (!r && holds(v, f->timed_out, STATUS_TIMEOUT))
 		r = strv_add(why, "the time limit of the run passed");
 	if (!r && holds(v, f->reduced[0], STATUS_INCOMPLETE))

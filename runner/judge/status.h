@@ -10,6 +10,9 @@
 
 struct status_facts {
 	bool interrupted;
+	size_t coupled;    /* of a check: tests that depend on others */
+	size_t vanished;   /* of a check: tests that were not there in some order */
+	bool budget_spent; /* of a check: before all was run */
 	bool timed_out;
 	size_t damage;
 	size_t leaks;

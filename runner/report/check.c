@@ -14,7 +14,7 @@ struct check_counts check_counts(const struct check_report *c)
 	struct check_counts n = { .tests = c->classes->len };
 	for (size_t i = 0; i < c->history->len; i++) {
 		const struct played *p = &c->history->orders[i];
-		if (!p->ended)
+		if (!p->ended || p->order.role == ROLE_REPLAY)
 			continue;
 		bool isolated = p->order.view == VIEW_ISOLATED;
 		n.orders++;
@@ -65,8 +65,8 @@ char *check_sentence(const struct check_report *c)
 		n[c->findings->at[i].class]++;
 	const struct check_counts counts = check_counts(c);
 	const struct clause clauses[] = {
-		{ n[CLASS_VICTIM], "test fails after other tests", "tests fail after other tests" },
-		{ n[CLASS_ORDER_SENSITIVE], "test depends on order", "tests depend on order" },
+		{ n[CLASS_VICTIM], "fails after other tests", "fail after other tests" },
+		{ n[CLASS_ORDER_SENSITIVE], "depends on order", "depend on order" },
 		{ n[CLASS_BRITTLE], "passes only after other tests", "pass only after other tests" },
 		{ n[CLASS_LEAKS_ACROSS_WORKERS], "fails only in parallel", "fail only in parallel" },
 		{ n[CLASS_NONDETERMINISTIC], "is nondeterministic", "are nondeterministic" },
@@ -75,13 +75,16 @@ char *check_sentence(const struct check_report *c)
 		{ n[CLASS_STABLE_FAIL], "fails in every order", "fail in every order" },
 		{ n[CLASS_ENVIRONMENT_SENSITIVE], "depends on the environment",
 		  "depend on the environment" },
-		{ c->summary->damage.len, "thing that stood before was damaged",
-		  "things that stood before were damaged" },
 	};
 	cleanup(buf_done) struct buf out = BUF_NULL;
 	int r = buf_printf(&out, "%zu test%s: ", counts.tests, counts.tests == 1 ? "" : "s");
 	size_t before = out.len;
 	r = r ? r : add_clauses(&out, clauses, countof(clauses));
+	if (!r && out.len > before && c->summary->damage.len)
+		r = buf_puts(&out, "; ");
+	if (!r && c->summary->damage.len)
+		r = buf_printf(&out, "%zu thing%s that stood before damaged",
+			       c->summary->damage.len, c->summary->damage.len == 1 ? "" : "s");
 	if (!r && !counts.tests)
 		r = buf_puts(&out, "nothing ran");
 	else if (!r && out.len == before)
@@ -95,8 +98,7 @@ char *check_replay(const struct check_report *c, const struct finding *f)
 {
 	cleanup_free char *run = quoted(c->run);
 	char *text = NULL;
-	return !run || asprintf(&text, "fumehood replay %s%s%s %s", c->elsewhere ? c->elsewhere : "",
-				c->elsewhere ? " " : "", run, f->id) < 0
-		       ? NULL
-		       : text;
+	if (!run || asprintf(&text, "fumehood replay %s %s", run, f->id) < 0)
+		return NULL;
+	return text;
 }

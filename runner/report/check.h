@@ -21,7 +21,6 @@ struct check_report {
 	const struct classes *classes;
 	const struct findings *findings;
 	const char *run;            /* as replay takes it */
-	const char *elsewhere;      /* "--project DIR", where replay needs it; NULL: it does not */
 	const struct strv *skipped; /* sentences: what was not run, and what that leaves open */
 	bool searched;              /* polluters were looked for */
 };

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runner/judge/findings.h"
 #include "runner/judge/history.h"

@@ -57,10 +57,6 @@ CASES = [
     ("help of a command", dict(args=["run", "--help"], status=0, out=["--pass-env NAME", "Exit status"])),
     ("short help", dict(args=["run", "-h"], status=0, out=["--pass-env NAME"], not_out=["Exit status"])),
     (
-        "check is not built yet",
-        dict(args=["--", "pytest"], status=64, err=["not built yet\nhint: use fumehood run -- CMD"]),
-    ),
-    (
         "an unknown command",
         dict(args=["rnu"], status=64, err=["fumehood: there is no command rnu\nhint: did you mean run?"]),
     ),

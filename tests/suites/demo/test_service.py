@@ -1,3 +1,4 @@
+import json
 import os
 
 import uploads
@@ -13,6 +14,11 @@ def test_log_is_followed(tmp_path):
 
 def test_settings_are_created():
     assert uploads.settings(HOME_SETTINGS) == {"keep_days": 30}  # in the user's home
+
+
+def test_settings_last():
+    with open(HOME_SETTINGS, encoding="utf-8") as f:  # written by the test above
+        assert json.load(f) == {"keep_days": 30}
 
 
 def test_settings_of_a_project(tmp_path):

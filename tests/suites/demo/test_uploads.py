@@ -17,6 +17,10 @@ def test_takes_a_file(inbox, tmp_path):
     assert (tmp_path / "a.txt").read_bytes() == b"hello"
 
 
+def test_takes_a_report(inbox):
+    inbox.take("report.txt", b"all went well; " * 20)  # below the usual limit
+
+
 def test_refuses_what_is_too_large(inbox, monkeypatch):
     monkeypatch.setenv("UPLOADS_LIMIT", "3")
     with pytest.raises(ValueError):

@@ -1,0 +1,338 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runner/campaign.h"
+#include "runner/command.h"
+#include "runner/job.h"
+#include "runner/judge/collection.h"
+#include "runner/judge/findings.h"
+#include "runner/judge/summary.h"
+#include "runner/progress.h"
+#include "runner/report/check.h"
+#include "runner/report/matrix.h"
+#include "runner/report/report.h"
+#include "runner/terminal.h"
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/clock.h"
+#include "sandbox/base/err.h"
+
+/* An order that takes so much longer than the canonical one hangs, unless --timeout says what does. */
+#define HANG_TIMES 10
+#define HANG_MS    60000
+
+struct check {
+	const struct config *config;
+	struct job job;
+	struct campaign_setup setup;
+	struct campaign campaign;
+	struct lanes_result lanes;
+	cJSON *earlier; /* run.json of the run that goes on; NULL: it is a new one */
+	struct strv plan;
+};
+
+static void check_done(struct check *check)
+{
+	campaign_done(&check->campaign);
+	job_done(&check->job);
+	cJSON_Delete(check->earlier);
+	strv_done(&check->plan);
+}
+
+/* ---- running ---- */
+
+static void measured(void *with, double seconds)
+{
+	struct check *check = with;
+	uint32_t *timeout_ms = &check->job.prepared.spec.timeout_ms;
+	if (!*timeout_ms)
+		*timeout_ms = HANG_MS + (uint32_t)(seconds * 1000 * HANG_TIMES);
+}
+
+static int run_orders(struct check *check, struct err *e)
+{
+	const struct config *c = check->config;
+	struct terminal terminal = terminal_of(STDERR_FILENO, c->color, getenv);
+	struct progress progress;
+	progress_begin(&progress, c->quiet ? NULL : stderr, &terminal, clock_ms);
+	struct order_setup order = job_order_setup(&check->job);
+	order.keeps = NULL;
+	const struct lanes_setup lanes = {
+		.order = &order,
+		.lanes = c->lanes ? c->lanes : lanes_default(),
+		.ledger = &check->job.ledger,
+		.roster = &check->campaign.history.roster,
+		.progress = &progress,
+	};
+	const struct lanes_source source = campaign_source(&check->campaign);
+	int r = lanes_run(&lanes, &source, &check->lanes, e);
+	progress_done(&progress);
+	return r;
+}
+
+static int name_orders(struct strv *names, const struct plan *plan)
+{
+	int r = 0;
+	for (size_t i = 0; i < plan->len && !r; i++)
+		if (!strv_has(names, plan->orders[i].name))
+			r = strv_add(names, plan->orders[i].name);
+	return r;
+}
+
+/* What was planned, and what the cells were. */
+static int tell_about(struct check *check, struct err *e)
+{
+	struct campaign *k = &check->campaign;
+	struct strv *plan = &check->plan;
+	if (strv_add(plan, "canonical") || name_orders(plan, &k->plan) ||
+	    name_orders(plan, &k->more) || name_orders(plan, &k->isolated))
+		return err_set(e, ENOMEM, "write run.json: no memory");
+	check->job.about.plan = (const char *const *)plan->at;
+	if (k->fresh)
+		check->job.about.isolation = &k->first.isolation;
+	return job_save_about(&check->job, e);
+}
+
+/* ---- the verdict ---- */
+
+/* Of a check each test counts once, by its class: what failed in some order is no matter of its own. */
+static int judge(const struct check *check, const struct findings *f, struct summary *s,
+		 struct err *e)
+{
+	struct status_facts *facts = &s->facts;
+	facts->tests = check->campaign.classes.len;
+	facts->coupled = facts->vanished = facts->failed = facts->absent = 0;
+	facts->timed_out = facts->died = false;
+	facts->command = 0;
+	facts->interrupted = check->lanes.interrupted;
+	facts->budget_spent = check->campaign.budget_spent;
+	for (size_t i = 0; i < f->len; i++) {
+		enum check_says says = class_rows[f->at[i].class].check;
+		bool absent = f->at[i].class == CLASS_ABSENT;
+		facts->coupled += says == CHECK_BLOCK && !absent;
+		facts->vanished += absent;
+		facts->failed += says == CHECK_FAILED;
+	}
+	verdict_done(&s->verdict);
+	return status_judge(facts, &s->verdict) ? err_set(e, ENOMEM, "judge: no memory") : 0;
+}
+
+/* ---- what was not run ---- */
+
+static int add_notes(struct strv *ret, const struct plan *plan)
+{
+	int r = 0;
+	for (size_t i = 0; i < plan->notes.len && !r; i++)
+		if (!strv_has(ret, plan->notes.at[i]))
+			r = strv_add(ret, plan->notes.at[i]);
+	return r;
+}
+
+static int add_unrun(const struct check *check, const struct plan *plan, const char *why,
+		     struct strv *ret)
+{
+	cleanup_free bool *ran = calloc(plan->len + 1, sizeof(*ran));
+	for (size_t i = 0; ran && i < plan->len; i++) {
+		const struct played *p = history_find(&check->campaign.history, plan->orders[i].name);
+		ran[i] = p && p->ended && !p->interrupted;
+	}
+	return ran ? plan_unrun(plan, ran, why, ret) : -ENOMEM;
+}
+
+static int find_skipped(const struct check *check, struct strv *ret, struct err *e)
+{
+	const struct campaign *k = &check->campaign;
+	const struct plan *plans[] = { &k->plan, &k->more, &k->isolated };
+	const char *why = check->lanes.interrupted ? "interrupted" : "the budget is spent";
+	int r = 0;
+	for (size_t i = 0; i < countof(plans) && !r; i++) {
+		r = add_notes(ret, plans[i]);
+		if (!r && (check->lanes.interrupted || k->budget_spent))
+			r = add_unrun(check, plans[i], why, ret);
+	}
+	return r ? err_set(e, ENOMEM, "tell what was not run: no memory") : 0;
+}
+
+/* ---- reporting ---- */
+
+static int find_hints(const struct check *check, const struct summary *s, struct strv *ret,
+		      struct err *e)
+{
+	int r = 0;
+	for (size_t i = 0; i < s->failures_len && !r; i++)
+		if (s->failures[i].message)
+			r = job_hints(&check->job, s->failures[i].message, ret);
+	return r ? err_set(e, ENOMEM, "look for likely causes: no memory") : 0;
+}
+
+static int write_matrix(const struct check_report *c, const struct report_look *look, FILE *out,
+			struct err *e)
+{
+	(void)look;
+	return matrix_write(c->classes, out, e);
+}
+
+static int save(struct check *check, const char *name,
+		int (*write)(const struct check_report *c, const struct report_look *look,
+			     FILE *out, struct err *e),
+		const struct check_report *c, const struct report_look *look, struct err *e)
+{
+	cleanup_free char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	if (!out)
+		return err_sys(e, "write %s", name);
+	int r = write(c, look, out, e);
+	if (fclose(out) && !r)
+		r = err_sys(e, "write %s", name);
+	return r ? r : ledger_save(&check->job.ledger, name, text, len, e);
+}
+
+static int tell(struct check *check, const struct check_report *report, const struct strv *hints,
+		struct err *e)
+{
+	const struct config *c = check->config;
+	const struct terminal terminal = terminal_of(STDOUT_FILENO, c->color, getenv);
+	const struct report_look file = { .hints = (const char *const *)hints->at };
+	const struct report_look screen = {
+		.terminal = &terminal, .quiet = c->quiet, .verbose = c->verbose, .hints = file.hints
+	};
+	int r = save(check, "summary.txt", check_write_text, report, &file, e);
+	r = r ? r : save(check, "matrix.json", write_matrix, report, &file, e);
+	r = r ? r : save(check, "findings.json", check_write_json, report, &file, e);
+	r = r ? r : (c->json ? check_write_json : check_write_text)(report, &screen, stdout, e);
+	return r;
+}
+
+/* As short as replay understands it: a name, where it is one of the project's runs. */
+static const char *name_of_run(const struct check *check)
+{
+	const char *path = check->job.ledger.path;
+	const char *name = strrchr(path, '/') + 1;
+	const struct config *c = check->config;
+	cleanup_free char *found = NULL;
+	bool known =
+		!c->project_asked && ledger_find(name, c->project.path, c->home, &found, NULL) == 0;
+	return known && text_eq(found, path) ? name : path;
+}
+
+static int report(struct check *check, struct err *e)
+{
+	cleanup(summary_done) struct summary s = SUMMARY_NULL;
+	cleanup(findings_done) struct findings f = FINDINGS_NULL;
+	cleanup(strv_done) struct strv hints = STRV_NULL;
+	cleanup(strv_done) struct strv skipped = STRV_NULL;
+	struct campaign *k = &check->campaign;
+	int r = campaign_judge(k, e);
+	r = r ? r : summary_read(&check->job.ledger, &s, e);
+	if (!r && findings_make(&k->classes, k->shrink, &f))
+		r = err_set(e, ENOMEM, "tell what was found: no memory");
+	r = r ? r : findings_messages(&f, &k->history, &check->job.ledger, e);
+	r = r ? r : judge(check, &f, &s, e);
+	r = r ? r : find_hints(check, &s, &hints, e);
+	r = r ? r : find_skipped(check, &skipped, e);
+	if (!r && collection_notes(&k->history, &s.notes))
+		r = err_set(e, ENOMEM, "tell what was collected: no memory");
+	if (r)
+		return r;
+	const struct check_report report = {
+		.summary = &s,
+		.history = &k->history,
+		.classes = &k->classes,
+		.findings = &f,
+		.run = name_of_run(check),
+		.skipped = &skipped,
+		.searched = check->config->shrink,
+	};
+	r = tell(check, &report, &hints, e);
+	return r ? r : s.verdict.status;
+}
+
+/* ---- the command ---- */
+
+/* What an earlier part of the run told. */
+static int read_back(struct check *check, struct err *e)
+{
+	int r = ledger_each(&check->job.ledger, campaign_line, &check->campaign, e);
+	return r ? err_in(e, "resume") : 0;
+}
+
+static int run_check(struct check *check, const char *resume, struct err *e)
+{
+	static const char *const plan[] = { "canonical", NULL };
+	const struct config *c = check->config;
+	struct job *job = &check->job;
+	int r = job_prepare(job, c, "check", e);
+	if (r)
+		return r;
+	check->setup = (struct campaign_setup){
+		.ask = &c->plan,
+		.facts = { .lanes = c->lanes ? c->lanes : lanes_default() },
+		.shrink = c->shrink,
+		.now_ms = clock_ms,
+		.measured = measured,
+		.with = check,
+	};
+	campaign_init(&check->campaign, &check->setup);
+	r = resume ? job_continue(job, CONFIG_CHECK, resume, check->earlier, e)
+		   : job_begin(job, CONFIG_CHECK, plan, e);
+	if (!r && resume)
+		r = read_back(check, e);
+	r = r ? r : run_orders(check, e);
+	r = r ? r : tell_about(check, e);
+	if (r)
+		return r;
+	const struct campaign *k = &check->campaign;
+	bool cut_short = check->lanes.interrupted || k->budget_spent || k->first.timed_out;
+	return k->spoke || cut_short ? report(check, e)
+				     : job_explain_silence(job, "canonical", &k->first, e);
+}
+
+/* The earlier call, and this one on top. */
+static int load_again(struct config *c, int argc, const char *const *argv, struct check *check,
+		      char **ret_path, struct err *e)
+{
+	cleanup(ledger_done) struct ledger ledger = LEDGER_NULL;
+	int r = ledger_find(c->resume, c->project.path, c->home, ret_path, e);
+	r = r ? r : ledger_open(*ret_path, &ledger, e);
+	r = r ? r : ledger_load(&ledger, "run.json", &check->earlier, e);
+	if (r)
+		return r;
+	config_done(c);
+	return config_load_again(c, CONFIG_CHECK, check->earlier, argc, argv, e);
+}
+
+static int run(int argc, const char *const *argv, struct err *e)
+{
+	cleanup(config_done) struct config c = CONFIG_NULL;
+	cleanup(check_done) struct check check = { .config = &c, .job = JOB_NULL };
+	cleanup_free char *path = NULL;
+	int r = config_load(&c, CONFIG_CHECK, argc, argv, e);
+	if (!r && c.resume)
+		r = load_again(&c, argc, argv, &check, &path, e);
+	r = r ? r : run_check(&check, path, e);
+	if (r < 0 && c.bisect_exit)
+		err_status(e, status_for_bisect(e->status ? e->status : STATUS_INTERNAL));
+	return r;
+}
+
+const struct command cmd_check = {
+	.name = "check",
+	.args = "[OPTIONS] [-- CMD...]",
+	.help = "run a test suite in many orders and tell which tests depend on order, and on what",
+	.options = CONFIG_CHECK,
+	.more = "The suite runs as it stands, twice, in reverse, in random orders and each test\n"
+		"alone, every time in a fresh cell. What does not always pass is run again until it\n"
+		"is known whether order is why, and then the smallest set of tests is searched for\n"
+		"that makes it fail, or pass.\n\n"
+		"Exit status, the first that applies:\n"
+		"  64 usage, 65 a bad input file, 69 no cell can be made here or no test framework\n"
+		"  spoke, 70 a fault of ours, 130 interrupted, 1 tests depend on order, or damage\n"
+		"  (or leaks, with --fail-on leak; or writes, with --contain), 4 no tests, 124 the\n"
+		"  budget was spent before all was run, 3 evidence is incomplete, 2 tests fail, or\n"
+		"  now and then, 0. All reasons stand in the JSON.\n\n"
+		"Examples:\n"
+		"  fumehood check -- pytest -q tests\n"
+		"  fumehood check --resume latest\n",
+	.run = run,
+};

@@ -1,0 +1,78 @@
+#include "runner/judge/collection.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "runner/judge/history.h"
+#include "sandbox/base/buf.h"
+#include "sandbox/base/cleanup.h"
+
+#define NAMES_MAX  3 /* told of each difference */
+#define ORDERS_MAX 2 /* that are told one by one */
+
+struct list {
+	const uint32_t *at;
+	size_t len;
+};
+
+/* "no a, b (and 2 more)": what `all` has and `other` has not. `mark`: zeros, by number. */
+static int add_missing(struct buf *out, const struct roster *roster, struct list all,
+		       struct list other, char *mark, const char *before, size_t *ret)
+{
+	size_t n = 0;
+	int r = 0;
+	for (size_t i = 0; i < other.len; i++)
+		mark[other.at[i]] = 1;
+	for (size_t i = 0; i < all.len && !r; i++)
+		if (!mark[all.at[i]] && n++ < NAMES_MAX)
+			r = buf_printf(out, "%s%s", n == 1 ? before : ", ",
+				       roster->ids.at[all.at[i]]);
+	if (!r && n > NAMES_MAX)
+		r = buf_printf(out, " and %zu more", n - NAMES_MAX);
+	for (size_t i = 0; i < other.len; i++)
+		mark[other.at[i]] = 0;
+	*ret += n;
+	return r;
+}
+
+/* How an order differs from what it was to hold: all that the first one had, or what it was asked for. */
+static int add_note(const struct history *h, const struct played *first, const struct played *p,
+		    char *mark, struct strv *ret, bool *ret_differs)
+{
+	const struct list was = { p->order.as_collected ? first->collected : p->asked,
+				  p->order.as_collected ? first->collected_len : p->asked_len };
+	const struct list is = { p->collected, p->collected_len };
+	cleanup(buf_done) struct buf out = BUF_NULL;
+	size_t gone = 0;
+	size_t more = 0;
+	int r = buf_printf(&out, "the collection differs from run to run: %s has ", p->order.name);
+	r = r ? r : add_missing(&out, &h->roster, was, is, mark, "no ", &gone);
+	if (!r && p->order.as_collected)
+		r = add_missing(&out, &h->roster, is, was, mark,
+				gone ? ", and in addition " : "in addition ", &more);
+	*ret_differs = gone + more > 0;
+	return r || !ret || !*ret_differs ? r : strv_add(ret, out.at);
+}
+
+int collection_notes(const struct history *h, struct strv *ret)
+{
+	cleanup_free char *mark = calloc(1, h->roster.ids.len + 1);
+	const struct played *first = NULL;
+	size_t differing = 0;
+	int r = mark ? 0 : -ENOMEM;
+	for (size_t i = 0; i < h->len && !r; i++) {
+		const struct played *p = &h->orders[i];
+		bool differs = false;
+		if (!p->ended || !p->complete || !p->collected_len)
+			continue;
+		first = first ? first : p;
+		if (p != first)
+			r = add_note(h, first, p, mark, differing < ORDERS_MAX ? ret : NULL,
+				     &differs);
+		differing += differs;
+	}
+	if (!r && differing > ORDERS_MAX)
+		r = strv_addf(ret, "so does what %zu more orders had: see order in ledger.jsonl",
+			      differing - ORDERS_MAX);
+	return r;
+}
