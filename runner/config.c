@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runner/plan/plan.h"
 #include "runner/settings.h"
 #include "runner/steps.h"
 #include "sandbox/base/cleanup.h"
@@ -46,7 +47,7 @@ static int file_members(struct config *c, const struct file *f, const struct set
 		char number[32];
 		const char *text = child->valuestring;
 		if (cJSON_IsNumber(child) && setting_takes_numbers(s)) {
-			snprintf(number, sizeof(number), "%.15g", child->valuedouble);
+			snprintf(number, sizeof(number), "%.17g", child->valuedouble);
 			text = number;
 		}
 		if (!text)
@@ -77,7 +78,7 @@ static int file_setting(struct config *c, const struct file *f, const struct set
 		return file_value(c, f, s, item, cJSON_IsTrue(item) ? "true" : "false", e);
 	if (shape == SHAPE_NUMBER && cJSON_IsNumber(item)) {
 		char number[32];
-		snprintf(number, sizeof(number), "%.15g", item->valuedouble);
+		snprintf(number, sizeof(number), "%.17g", item->valuedouble);
 		return file_value(c, f, s, item, number, e);
 	}
 	if (shape == SHAPE_TEXT && cJSON_IsString(item))
@@ -90,6 +91,8 @@ static int file_setting(struct config *c, const struct file *f, const struct set
 		return probes_read(&f->src, item, &c->custom, e);
 	if (shape == SHAPE_IGNORES && cJSON_IsArray(item))
 		return file_ignores(c, f, s, item, e);
+	if (shape == SHAPE_SERIALS && cJSON_IsArray(item))
+		return serials_read(&f->src, item, &c->plan.serial, e);
 	return json_refuse(&f->src, item, e, "\"%s\" must be %s", s->key, setting_must_be(s));
 }
 
@@ -354,8 +357,19 @@ static int read_arguments(struct config *c, struct arguments *args, int argc,
 	return r;
 }
 
+static void overrule(struct config *c, const struct arguments *args)
+{
+	unsigned overruled = 0;
+	for (size_t i = 0; i < args->len; i++)
+		overruled |= args->at[i].setting->overrules;
+	for (size_t i = 0; i < settings_len; i++)
+		if (settings[i].about & overruled)
+			setting_clear(c, &settings[i]);
+}
+
 static int apply(struct config *c, const struct arguments *args, const char *cwd, struct err *e)
 {
+	overrule(c, args);
 	for (size_t i = 0; i < args->len; i++) {
 		const struct argument *arg = &args->at[i];
 		int r = setting_set(c, arg->setting, arg->value, cwd, e);
@@ -518,6 +532,7 @@ static int read_all(struct config *c, struct again *again, enum config_command c
 	r = r ? r : apply(c, &args, cwd, e);
 	if (!r && c->quiet && c->verbose)
 		r = err_set(e, EINVAL, "--quiet and --verbose exclude each other");
+	r = r ? r : plan_check(&c->plan, e);
 	r = r ? r : keep_said(c, &again->args, cwd, e);
 	r = r ? r : keep_said(c, &args, cwd, e);
 	if (r)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sandbox/base/buf.h"
@@ -78,6 +79,18 @@ int duration_parse(const char *text, uint32_t *ret_ms, struct err *e)
 	if (!r)
 		*ret_ms = (uint32_t)ms;
 	return r;
+}
+
+int percent_parse(const char *text, double *ret, struct err *e)
+{
+	char *end = NULL;
+	double percent = strtod(text, &end);
+	bool plain = text[strspn(text, "0123456789.")] == '%';
+	if (!plain || end == text || !text_eq(end, "%") || percent <= 0 || percent >= 100)
+		return err_set(e, EINVAL, "\"%s\" is no share of all orders; write 3%% or 0.5%%",
+			       text);
+	*ret = percent / 100;
+	return 0;
 }
 
 int size_parse(const char *text, uint64_t *ret_bytes, struct err *e)

@@ -12,4 +12,6 @@ struct err;
 
 /* -EINVAL; the caller says where the text stood. */
 int duration_parse(const char *text, uint32_t *ret_ms, struct err *e);
+/* A share of one: more than nothing, less than all. */
+int percent_parse(const char *text, double *ret, struct err *e);
 int size_parse(const char *text, uint64_t *ret_bytes, struct err *e);

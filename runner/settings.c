@@ -29,6 +29,7 @@ static const char *const fail_on_names[] = { "leak" };
 
 #define A(suffix, member) .kind = KIND_##suffix, .at = offsetof(struct config, member)
 #define AMONG(array)      .names = (array), .names_len = countof(array)
+#define ABOUT(what, over) .about = (what), .overrules = (what) | (over)
 
 const struct setting settings[] = {
 	{ "isolation", "isolation", "full|landlock",
@@ -92,9 +93,43 @@ const struct setting settings[] = {
 	{ "canary", "canary", NULL, "put no canary folders into tmp, home and cache",
 	  A(BOOL, canary), .unless = true, .of = CONFIG_SUITE },
 
+	{ "profile", "profile", "NAME", "how much is run: pr, nightly, release, critical",
+	  A(CHOICE, plan.profile), AMONG(plan_profile_names), .group = "The orders",
+	  ABOUT(ABOUT_PROFILE, ABOUT_SEEDS | ABOUT_ORDER), .of = CONFIG_CHECK },
+	{ "seeds", "seeds", "N", "as many random orders: those of the seeds 1 to N (default 20)",
+	  A(COUNT, plan.seeds), .most = PLAN_SEEDS_MAX, ABOUT(ABOUT_SEEDS, ABOUT_ORDER),
+	  .of = CONFIG_CHECK },
+	{ "seed", "seed", "LIST", "the random orders of these seeds: 17,42", A(SEEDS, plan.named),
+	  ABOUT(ABOUT_SEEDS, ABOUT_ORDER), .of = CONFIG_CHECK },
+	{ "bound", "bound", "PERCENT", "as many as leave a failure in at most so many orders: 3%",
+	  A(BOUND, plan.bound), ABOUT(ABOUT_SEEDS, ABOUT_ORDER), .of = CONFIG_CHECK },
+	{ "shuffle", "shuffle", "NAME",
+	  "what makes them: shuffle (default), python, native, shuffle-modules, shuffle-classes, "
+	  "pairs, reverse, canonical",
+	  A(CHOICE, plan.shuffle), AMONG(plan_shuffle_names), ABOUT(ABOUT_SHUFFLE, ABOUT_ORDER),
+	  .of = CONFIG_CHECK },
+	{ "order", NULL, "FILE", "the order of a file, a JSON list of ids, instead of them",
+	  A(PATH, plan.order), ABOUT(ABOUT_ORDER, ABOUT_PROFILE | ABOUT_SHUFFLE | ABOUT_SEEDS),
+	  .of = CONFIG_CHECK },
+	{ "select", NULL, "touched[:BASE]",
+	  "only the tests in files changed since the merge base with BASE (default: upstream)",
+	  A(TEXT, plan.select), .of = CONFIG_CHECK },
+	{ "isolated", "isolated", "auto|all|varied|none",
+	  "which tests are run alone, too (default auto: all of up to 300)",
+	  A(CHOICE, plan.isolated), AMONG(plan_isolated_names), .of = CONFIG_CHECK },
+	{ "repeated", "repeated", NULL, "one more order, in which each test runs twice",
+	  A(BOOL, plan.repeated), .of = CONFIG_CHECK },
+	{ "parallel", "parallel", NULL, "one more run with pytest-xdist, where the suite has it",
+	  A(BOOL, plan.parallel), .of = CONFIG_CHECK },
+	{ "vary", "vary", "LIST", "vary hashseed, tz, locale, umask, each by itself",
+	  A(WORDS, plan.vary), AMONG(plan_vary_names), .of = CONFIG_CHECK },
+	{ "serial", "serial", "PATTERN=REASON",
+	  "tests that stay together, as they are, in every order", A(SERIALS, plan.serial),
+	  .of = CONFIG_CHECK },
+	{ "budget", "budget", "TIME", "begin no order after 20m, 2h; the best come first",
+	  A(DURATION, plan.budget_ms), .of = CONFIG_CHECK },
 	{ "lanes", "lanes", "N", "cells at once (default: as many as processors)", A(COUNT, lanes),
-	  .most = LANES_MAX, .group = "The orders", .of = CONFIG_CHECK | CONFIG_SHRINK,
-	  .letter = 'j', .once = true },
+	  .most = LANES_MAX, .of = CONFIG_CHECK | CONFIG_SHRINK, .letter = 'j', .once = true },
 	{ "shrink", "shrink", NULL, "do not search for the tests that make others fail",
 	  A(BOOL, shrink), .unless = true, .of = CONFIG_CHECK },
 	{ "resume", NULL, "RUN", "go on with a check that was cut short", A(TEXT, resume),
@@ -283,6 +318,20 @@ static int set_ignores(struct config *c, const struct setting *s, const char *te
 	return 0;
 }
 
+static int set_bound(struct config *c, const struct setting *s, const char *text, const char *base,
+		     struct err *e)
+{
+	(void)base;
+	return percent_parse(text, member(c, s), e);
+}
+
+static int set_serial(struct config *c, const struct setting *s, const char *text, const char *base,
+		      struct err *e)
+{
+	(void)base;
+	return serials_add(text, member(c, s), e);
+}
+
 static int set_adapter(struct config *c, const struct setting *s, const char *text,
 		       const char *base, struct err *e)
 {
@@ -378,6 +427,32 @@ static int set_ports(struct config *c, const struct setting *s, const char *text
 	return strv_has(member(c, s), number) ? 0 : set_list(c, s, number, base, e);
 }
 
+static int add_seed(struct config *c, const struct setting *s, const char *text, struct err *e)
+{
+	char number[20];
+	char *end = NULL;
+	unsigned long seed = strtoul(text, &end, 10);
+	if (!*text || text[strspn(text, "0123456789")] || seed > PLAN_SEED_MAX)
+		return err_set(e, EINVAL, "\"%s\" is no seed: a number from 0 to %ju", text,
+			       (uintmax_t)PLAN_SEED_MAX);
+	snprintf(number, sizeof(number), "%lu", seed);
+	return add_word(c, s, number, e);
+}
+
+static int set_seeds(struct config *c, const struct setting *s, const char *text, const char *base,
+		     struct err *e)
+{
+	(void)base;
+	cleanup_free char *seeds = strdup(text);
+	if (!seeds)
+		return no_memory(e);
+	int r = 0;
+	char *rest = seeds;
+	for (char *seed; !r && (seed = strsep(&rest, ","));)
+		r = add_seed(c, s, seed, e);
+	return r;
+}
+
 static int set_names(struct config *c, const struct setting *s, const char *text, const char *base,
 		     struct err *e)
 {
@@ -429,6 +504,10 @@ static const struct {
 	[KIND_VARIABLES] = { set_variables, SHAPE_OBJECT, "an object of texts" },
 	[KIND_PROBES] = { set_probe, SHAPE_PROBES, "a list of objects with \"name\" and \"run\"" },
 	[KIND_IGNORES] = { set_ignores, SHAPE_IGNORES, "a list of objects with a \"reason\"" },
+	[KIND_BOUND] = { set_bound, SHAPE_TEXT, "a text such as \"3%\"" },
+	[KIND_SEEDS] = { set_seeds, SHAPE_LIST, "a list of numbers" },
+	[KIND_SERIALS] = { set_serial, SHAPE_SERIALS,
+			   "a list of objects with \"tests\" and \"reason\"" },
 	[KIND_STEPS] = { set_when, SHAPE_STEPS, "a list of objects with \"run\" and \"inputs\"" },
 };
 
@@ -444,7 +523,7 @@ const char *setting_must_be(const struct setting *s)
 
 bool setting_takes_numbers(const struct setting *s)
 {
-	return s->kind == KIND_PORTS;
+	return s->kind == KIND_PORTS || s->kind == KIND_SEEDS;
 }
 
 int setting_set(struct config *c, const struct setting *s, const char *text, const char *base,
@@ -470,12 +549,28 @@ void settings_done(struct config *c)
 	probes_done(&c->custom);
 	ignores_done(&c->ignore);
 	ignores_done(&c->expected_state);
+	serials_done(&c->plan.serial);
 	for (size_t i = 0; i < settings_len; i++) {
 		if (owns_text(&settings[i]))
 			free(*(char **)member(c, &settings[i]));
 		else if (is_strv(&settings[i]))
 			strv_done(member(c, &settings[i]));
 	}
+}
+
+/* Those that may be overruled. */
+void setting_clear(struct config *c, const struct setting *s)
+{
+	if (owns_text(s))
+		free(take_ptr((char **)member(c, s)));
+	else if (is_strv(s))
+		strv_done(member(c, s));
+	else if (s->kind == KIND_COUNT)
+		*(uint32_t *)member(c, s) = 0;
+	else if (s->kind == KIND_BOUND)
+		*(double *)member(c, s) = 0;
+	else if (s->kind == KIND_CHOICE)
+		*(int *)member(c, s) = 0;
 }
 
 static cJSON *variables_json(const struct strv *list)
@@ -536,11 +631,16 @@ cJSON *setting_json(const struct config *c, const struct setting *s)
 		return probes_json(at);
 	case KIND_IGNORES:
 		return ignores_json(at);
+	case KIND_BOUND:
+		return cJSON_CreateNumber(*(const double *)at);
+	case KIND_SERIALS:
+		return serials_json(at);
 	case KIND_PLACES:
 	case KIND_WORDS:
 	case KIND_PATHS:
 	case KIND_PORTS:
 	case KIND_NAMES:
+	case KIND_SEEDS:
 		return json_texts((const char *const *)list->at);
 	case KIND_N:
 		break;

@@ -24,7 +24,19 @@ enum setting_kind {
 	KIND_STEPS,     /* commands, in JSON alone; on the command line when they run */
 	KIND_PROBES,    /* NAME=COMMAND */
 	KIND_IGNORES,   /* rules, in JSON alone; on the command line whether they are applied */
+	KIND_BOUND,     /* a percentage: a share of one */
+	KIND_SEEDS,     /* whole numbers, as texts, each once */
+	KIND_SERIALS,   /* PATTERN=REASON */
 	KIND_N,
+};
+
+/* What an option decides. Said on the command line, it overrules what decides the same in fumehood.json,
+ * be it itself or another. */
+enum setting_about {
+	ABOUT_PROFILE = 1 << 0,
+	ABOUT_SHUFFLE = 1 << 1,
+	ABOUT_SEEDS = 1 << 2,
+	ABOUT_ORDER = 1 << 3,
 };
 
 struct setting {
@@ -38,7 +50,9 @@ struct setting {
 	uint32_t most;     /* KIND_COUNT */
 	const char *group; /* heading above this row and those that follow */
 	enum setting_kind kind;
-	unsigned of; /* enum config_command: who takes it on the command line; 0: CONFIG_CELL */
+	unsigned of;    /* enum config_command: who takes it on the command line; 0: CONFIG_CELL */
+	unsigned about; /* enum setting_about */
+	unsigned overrules; /* the same, of those that it overrules */
 	char letter;
 	bool unless; /* KIND_BOOL: on by default, so that the help shows --no-FLAG */
 	bool once; /* it is of this call alone: whoever runs the same again does not say it again */
@@ -59,6 +73,7 @@ enum setting_shape {
 	SHAPE_STEPS,
 	SHAPE_PROBES,
 	SHAPE_IGNORES,
+	SHAPE_SERIALS,
 };
 enum setting_shape setting_shape(const struct setting *s);
 const char *setting_must_be(const struct setting *s); /* "a list of texts" */
@@ -67,6 +82,8 @@ bool setting_takes_numbers(const struct setting *s);
 /* Read one value, or one entry of a list. `base`: relative paths count from there. */
 int setting_set(struct config *c, const struct setting *s, const char *text, const char *base,
 		struct err *e);
+/* As if it had never been set. */
+void setting_clear(struct config *c, const struct setting *s);
 /* Values of variables as their length and digest. NULL: no memory. */
 cJSON *setting_json(const struct config *c, const struct setting *s);
 void settings_done(struct config *c);

@@ -130,6 +130,13 @@ static int refuse_seeds(const struct plan_ask *ask, struct err *e)
 	return 0;
 }
 
+/* A BASE that begins with a dash would be an option of git. */
+static bool is_selection(const char *select)
+{
+	return text_eq(select, "touched") ||
+	       (text_starts(select, "touched:") && select[8] && select[8] != '-');
+}
+
 int plan_check(const struct plan_ask *ask, struct err *e)
 {
 	int asked = (ask->seeds > 0) + (ask->named.len > 0) + (ask->bound > 0);
@@ -145,7 +152,10 @@ int plan_check(const struct plan_ask *ask, struct err *e)
 	if (ask->select && ask->shuffle == PLAN_SHUFFLE_NATIVE)
 		return refuse(e, "--select and --shuffle native exclude each other",
 			      "the framework shuffles all of its tests");
-	return refuse_seeds(ask, e);
+	return ask->select && !is_selection(ask->select)
+		       ? refuse(e, "--select is one of touched, touched:BASE",
+				"BASE is a branch, a tag or a commit")
+		       : refuse_seeds(ask, e);
 }
 
 /* ---- adding ---- */

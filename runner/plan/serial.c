@@ -7,6 +7,28 @@
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 
+static int add(struct serials *to, const char *tests, size_t tests_len, const char *reason,
+	       struct err *e)
+{
+	if (!tests_len)
+		return err_set(e, EINVAL, "\"tests\" is empty: it is a pattern of ids");
+	if (!reason[strspn(reason, " \t\r\n")])
+		return err_set(e, EINVAL, "\"reason\" is empty: why must they stay together?");
+	if (to->len == SERIALS_MAX)
+		return err_set(e, E2BIG, "there are over %d blocks", SERIALS_MAX);
+	struct serial one = { .tests = strndup(tests, tests_len), .reason = strdup(reason) };
+	to->at[to->len++] = one;
+	return one.tests && one.reason ? 0 : err_set(e, ENOMEM, "no memory");
+}
+
+int serials_add(const char *text, struct serials *ret, struct err *e)
+{
+	const char *equals = strchr(text, '=');
+	if (!equals)
+		return err_set(e, EINVAL, "a serial block is written PATTERN=REASON");
+	return add(ret, text, (size_t)(equals - text), equals + 1, e);
+}
+
 static int read_one(const struct json_source *src, const cJSON *block, struct serials *ret,
 		    struct err *e)
 {
@@ -18,21 +40,16 @@ static int read_one(const struct json_source *src, const cJSON *block, struct se
 	int r = json_known_keys(src, block, names, countof(names), e);
 	if (r)
 		return r;
-	for (size_t i = 0; i < countof(names); i++) {
-		const char *text = json_text(block, names[i]);
-		if (!text)
+	for (size_t i = 0; i < countof(names); i++)
+		if (!json_text(block, names[i]))
 			return json_refuse(src, block, e, "a block of \"serial\" has no \"%s\"",
 					   names[i]);
-		if (!text[strspn(text, " \t\r\n")])
-			return json_refuse(src, cJSON_GetObjectItemCaseSensitive(block, names[i]),
-					   e, "\"%s\" is empty", names[i]);
-	}
-	if (ret->len == SERIALS_MAX)
-		return json_refuse(src, block, e, "there are over %d blocks", SERIALS_MAX);
-	struct serial one = { .tests = strdup(json_text(block, "tests")),
-			      .reason = strdup(json_text(block, "reason")) };
-	ret->at[ret->len++] = one;
-	return one.tests && one.reason ? 0 : err_set(e, ENOMEM, "no memory");
+	const char *tests = json_text(block, "tests");
+	struct err why = ERR_NULL;
+	r = add(ret, tests, strlen(tests), json_text(block, "reason"), &why);
+	return r == -ENOMEM ? err_set(e, ENOMEM, "no memory")
+	       : r          ? json_refuse(src, block, e, "%s", why.text)
+			    : 0;
 }
 
 int serials_read(const struct json_source *src, const cJSON *list, struct serials *ret, struct err *e)

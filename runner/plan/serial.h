@@ -24,5 +24,7 @@ struct serials {
 /* A list of { "tests": PATTERN, "reason": … }; adds to ret. */
 int serials_read(const struct json_source *src, const cJSON *list, struct serials *ret,
 		 struct err *e);
+/* "PATTERN=REASON" */
+int serials_add(const char *text, struct serials *ret, struct err *e);
 cJSON *serials_json(const struct serials *serials); /* NULL: no memory */
 void serials_done(struct serials *serials);

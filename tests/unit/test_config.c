@@ -498,6 +498,105 @@ static void test_commands(const struct folder *f)
 	       "who makes no cell takes no option of one: %s", e.text);
 }
 
+/* Which orders a check runs: by its options, and by fumehood.json. */
+static const struct {
+	const char *file; /* what stands in it beside the version; "": nothing */
+	const char *args[6];
+	const char *has;
+	const char *error;
+} orders[] = {
+	{ "", { "--seeds", "5" }, "\"seeds\":5,\"seed\":[],\"bound\":0," },
+	{ "",
+	  { "--seed=17,042,17", "--seed", "9007199254740991" },
+	  "\"seed\":[\"17\",\"42\",\"9007199254740991\"]" },
+	{ "", { "--bound", "3%" }, "\"bound\":0.03" },
+	{ "", { "--profile=pr", "--shuffle=python" }, "\"profile\":\"pr\"" },
+	{ "",
+	  { "--vary", "tz,umask", "--repeated", "--isolated=varied" },
+	  "\"isolated\":\"varied\",\"repeated\":true,\"parallel\":false,\"vary\":[\"tz\",\"umask\"]" },
+	{ "",
+	  { "--serial", "tests/db/*=one database = one user" },
+	  "\"serial\":[{\"tests\":\"tests/db/*\",\"reason\":\"one database = one user\"}]" },
+	{ "", { "--order", "o.json", "--budget=20m" }, "project/src/o.json\",\"select\":null" },
+	{ "", { "--select=touched:main" }, "\"select\":\"touched:main\"" },
+	{ "\"seeds\": 5, \"seed\": []", { NULL }, "\"seeds\":5" },
+	{ "\"seed\": [9007199254740991, \"7\"]", { NULL }, "\"seed\":[\"9007199254740991\",\"7\"]" },
+	{ "\"serial\": [{\"tests\": \"a*\", \"reason\": \"b\"}]",
+	  { "--serial=c=d" },
+	  "\"serial\":[{\"tests\":\"a*\",\"reason\":\"b\"},{\"tests\":\"c\",\"reason\":\"d\"}]" },
+
+	/* the command line overrules what decides the same */
+	{ "\"seeds\": 5", { "--bound=3%" }, "\"seeds\":0,\"seed\":[],\"bound\":0.03" },
+	{ "\"seed\": [5]", { "--seed=7" }, "\"seed\":[\"7\"]" },
+	{ "\"bound\": \"3%\"", { "--profile=pr" }, "\"bound\":0," },
+	{ "\"profile\": \"pr\"", { "--seeds=7" }, "\"profile\":\"pr\",\"seeds\":7" },
+	{ "\"profile\": \"pr\", \"shuffle\": \"pairs\", \"seeds\": 4",
+	  { "--order=o" },
+	  "\"profile\":\"default\",\"seeds\":0,\"seed\":[],\"bound\":0,\"shuffle\":\"auto\",\"order\":\"" },
+
+	{ "", { "--seeds=5", "--seed=7" }, NULL, "--seeds, --seed and --bound exclude each other" },
+	{ "\"seeds\": 5, \"bound\": \"3%\"",
+	  { NULL },
+	  NULL,
+	  "--seeds, --seed and --bound exclude each other" },
+	{ "", { "--order=o", "--shuffle=pairs" }, NULL, "--order excludes --seeds" },
+	{ "",
+	  { "--seed=9007199254740992" },
+	  NULL,
+	  "--seed: \"9007199254740992\" is no seed: a number from 0 to 9007199254740991" },
+	{ "", { "--seed=18446744073709551617" }, NULL, "--seed: \"18446744073709551617\" is no seed" },
+	{ "", { "--seed=1,,2" }, NULL, "--seed: \"\" is no seed" },
+	{ "", { "--seed=-1" }, NULL, "--seed: \"-1\" is no seed" },
+	{ "", { "--seeds=0" }, NULL, "--seeds: \"0\" is no whole number from 1 to 10000" },
+	{ "", { "--bound=3" }, NULL, "--bound: \"3\" is no share of all orders; write 3% or 0.5%" },
+	{ "", { "--bound=0%" }, NULL, "--bound: \"0%\" is no share" },
+	{ "", { "--bound=100%" }, NULL, "--bound: \"100%\" is no share" },
+	{ "", { "--bound=nan%" }, NULL, "--bound: \"nan%\" is no share" },
+	{ "", { "--bound=1e1%" }, NULL, "--bound: \"1e1%\" is no share" },
+	{ "", { "--select=changed" }, NULL, "--select is one of touched, touched:BASE" },
+	{ "", { "--select=touched:-x" }, NULL, "--select is one of touched, touched:BASE" },
+	{ "", { "--serial=x" }, NULL, "--serial: a serial block is written PATTERN=REASON" },
+	{ "", { "--serial=x= " }, NULL, "--serial: \"reason\" is empty: why must they stay together?" },
+	{ "\"serial\": [{\"tests\": \"a\"}]",
+	  { NULL },
+	  NULL,
+	  "fumehood.json:1:16: a block of \"serial\" has no \"reason\"" },
+	{ "\"serial\": [{\"tests\": \"\", \"reason\": \"x\"}]",
+	  { NULL },
+	  NULL,
+	  "fumehood.json:1:16: \"tests\" is empty" },
+	{ "\"serial\": {}",
+	  { NULL },
+	  NULL,
+	  "fumehood.json:1:16: \"serial\" must be a list of objects with \"tests\" and \"reason\"" },
+	{ "\"seed\": [1.5]", { NULL }, NULL, "fumehood.json:1:16: \"seed\": \"1.5\" is no seed" },
+	{ "\"select\": \"touched\"", { NULL }, NULL, "fumehood.json:1:16: unknown key \"select\"" },
+};
+
+static void test_orders(const struct folder *f)
+{
+	for (size_t i = 0; i < countof(orders); i++) {
+		cleanup(config_done) struct config c = CONFIG_NULL;
+		struct err e = ERR_NULL;
+		char text[256];
+		const char *argv[8] = { "check" };
+		int argc = 1;
+		for (; orders[i].args[argc - 1]; argc++)
+			argv[argc] = orders[i].args[argc - 1];
+		snprintf(text, sizeof(text), "{\"version\": 1%s%s}", orders[i].file[0] ? ", " : "",
+			 orders[i].file);
+		folder_put(f, "project/fumehood.json", text);
+		int r = config_load(&c, CONFIG_CHECK, argc, argv, &e);
+		cleanup_json cJSON *json = config_json(&c, CONFIG_CHECK);
+		cleanup_free char *line = json_line(json);
+		if (orders[i].has)
+			tap_ok(!r && strstr(line, orders[i].has), "%s: %s", orders[i].has,
+			       r ? e.text : "");
+		else
+			tap_ok(r < 0 && strstr(e.text, orders[i].error), "%s", e.text);
+	}
+}
+
 /* What one call said, said again by run.json. */
 static const struct {
 	const char *again, *own; /* words parted by spaces */
@@ -627,6 +726,7 @@ int main(void)
 	test_cases(&f);
 	test_command(&f);
 	test_commands(&f);
+	test_orders(&f);
 	test_again(&f);
 	test_faults(&f);
 	test_help(CONFIG_RUN, "run");

@@ -14,8 +14,10 @@ static bool has(const char *page, const char *macro, const char *word)
 {
 	char line[128];
 	snprintf(line, sizeof(line), "%s %s", macro, word);
-	const char *at = strstr(page, line);
-	return at && strchr(" \n", at[strlen(line)]);
+	const char *at = page;
+	while ((at = strstr(at, line)) && !strchr(" \n", at[strlen(line)]))
+		at++;
+	return at;
 }
 
 /* The commands in the line of an option, as "Pq run, exec" has them; "": there are none. */
