@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "runner/plan/ask.h"
 #include "runner/ignores.h"
 #include "runner/plan/ask.h"
 #include "runner/probes.h"
