@@ -227,6 +227,7 @@ static int report(struct check *check, struct err *e)
 	r = r ? r : summary_read(&check->job.ledger, &s, e);
 	if (!r && findings_make(&k->classes, k->shrink, &f))
 		r = err_set(e, ENOMEM, "tell what was found: no memory");
+	findings_accept(&f, &k->classes, &s.accepted);
 	r = r ? r : findings_messages(&f, &k->history, &check->job.ledger, e);
 	r = r ? r : judge(check, &f, &s, e);
 	r = r ? r : find_hints(check, &s, &hints, e);

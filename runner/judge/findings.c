@@ -137,6 +137,19 @@ bool finding_is_sure(const struct finding *f)
 	return f->searched && f->search.any && f->search.hits == f->search.of;
 }
 
+void findings_accept(struct findings *f, const struct classes *c, struct accepted *accepted)
+{
+	size_t left = 0;
+	for (size_t i = 0; i < f->len; i++) {
+		struct finding *at = &f->at[i];
+		if (accepted_takes(accepted, at->code, c->history->roster.ids.at[at->test], NULL))
+			free(at->message);
+		else
+			f->at[left++] = *at;
+	}
+	f->len = left;
+}
+
 void findings_done(struct findings *f)
 {
 	for (size_t i = 0; i < f->len; i++)

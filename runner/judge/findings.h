@@ -6,6 +6,7 @@
  * Leaks and damage are the summary's. Borrows the classes, the history and the
  * searches.
  */
+#include "runner/judge/accepted.h"
 #include "runner/judge/classes.h"
 #include "runner/shrink/shrink.h"
 
@@ -38,6 +39,8 @@ int findings_make(const struct classes *c, const struct shrink *shrink, struct f
 /* What each failing test said, from the ledger. */
 int findings_messages(struct findings *f, const struct history *h, const struct ledger *l,
 		      struct err *e);
+/* Takes out what somebody accepts. */
+void findings_accept(struct findings *f, const struct classes *c, struct accepted *accepted);
 const struct finding *findings_find(const struct findings *f, const char *id);
 /* Do both have the same tests before them? */
 bool finding_same_set(const struct finding *a, const struct finding *b);

@@ -59,6 +59,7 @@ void summary_done(struct summary *s)
 	free(s->survivors);
 	strv_done(&s->notes);
 	verdict_done(&s->verdict);
+	accepted_done(&s->accepted);
 	*s = SUMMARY_NULL;
 }
 
@@ -141,6 +142,14 @@ static int judge(struct summary *s)
 	return status_judge(f, &s->verdict);
 }
 
+static void accept(struct summary *s)
+{
+	struct summary_changes *const lists[] = { &s->leaks, &s->damage, &s->writes,
+						  &s->unattributed };
+	for (size_t i = 0; i < countof(lists); i++)
+		accepted_filter(&s->accepted, lists[i]);
+}
+
 int summary_read(const struct ledger *l, struct summary *ret, struct err *e)
 {
 	cleanup(summary_done) struct summary s = SUMMARY_NULL;
@@ -148,11 +157,14 @@ int summary_read(const struct ledger *l, struct summary *ret, struct err *e)
 	if (!s.run)
 		return no_memory(e);
 	int r = ledger_load(l, "run.json", &s.about, e);
-	if (!r && read_about(&s))
+	if (!r && (read_about(&s) || accepted_read(s.about, &s.accepted)))
 		r = no_memory(e);
 	cleanup(summary_lines_done) struct summary_lines lines = SUMMARY_LINES_OF(&s);
 	r = r ? r : ledger_each(l, summary_line, &lines, e);
-	if (!r && (summary_lines_end(&lines) || judge(&s)))
+	if (!r && summary_lines_end(&lines))
+		r = no_memory(e);
+	accept(&s);
+	if (!r && judge(&s))
 		r = no_memory(e);
 	if (!r)
 		*ret = take(&s, SUMMARY_NULL);

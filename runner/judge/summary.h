@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "probe/event.h"
+#include "runner/judge/accepted.h"
 #include "runner/judge/status.h"
 #include "sandbox/base/json.h"
 #include "sandbox/base/text.h"
@@ -85,7 +86,8 @@ struct summary {
 	struct summary_survivor *survivors;
 	size_t survivors_len;
 
-	bool contain;            /* --contain */
+	struct accepted accepted; /* what was taken out of the lists, by rule */
+	bool contain;      /* --contain */            /* --contain */
 	struct strv notes;       /* what could not be seen, was switched off, or was refused */
 	size_t changes_left_out; /* as too many: they stand in the ledger */
 	size_t notes_left_out;

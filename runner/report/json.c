@@ -47,7 +47,8 @@ static int write_json(const struct summary *s, const struct report_look *look, F
 	cJSON *findings = ok ? cJSON_AddArrayToObject(tree, "findings") : NULL;
 	ok = ok && tree_changes(findings, &s->damage) && tree_changes(findings, &s->leaks) &&
 	     tree_changes(findings, &s->writes) && tree_changes(findings, &s->unattributed) &&
-	     tree_survivors(tree, s) && tree_texts(tree, "hints", look->hints) &&
+	     tree_accepted(tree, s) && tree_survivors(tree, s) &&
+	     tree_texts(tree, "hints", look->hints) &&
 	     tree_texts(tree, "notes", (const char *const *)s->notes.at) &&
 	     !json_add_name(tree, "run", s->run);
 	cleanup_free char *text = ok ? cJSON_Print(tree) : NULL;

@@ -161,6 +161,37 @@ static void isolation_parts(struct page *p, const cJSON *why, const cJSON *first
 }
 
 /* "isolation: 15 of 17 verified; net off (asked); time reduced: there is no such namespace" */
+/* "FH101 tests/a.py::* /tmp/x: a reason. 3 taken out." */
+static void accepted_rule(struct page *p, const struct ignore *rule)
+{
+	const char *day = p->s->accepted.day;
+	fprintf(p->out, "  %s", rule->code ? rule->code : "state");
+	if (rule->test)
+		page_printable(p, " ", rule->test, "");
+	if (rule->key)
+		page_printable(p, " ", rule->key, "");
+	page_printable(p, ": ", rule->reason, "");
+	if (!ignore_applies(rule, day))
+		fprintf(p->out, ". It expired on %s and took nothing out.\n", rule->expires);
+	else if (rule->expires)
+		fprintf(p->out, ". %zu taken out, until %s.\n", rule->hits, rule->expires);
+	else
+		fprintf(p->out, ". %zu taken out.\n", rule->hits);
+}
+
+void page_accepted(struct page *p)
+{
+	const struct accepted *a = &p->s->accepted;
+	const struct ignores *const lists[] = { &a->ignore, &a->expected_state };
+	if (!a->ignore.len && !a->expected_state.len)
+		return;
+	page_heading(p, "Accepted in fumehood.json", a->ignore.len + a->expected_state.len);
+	for (size_t i = 0; i < countof(lists); i++)
+		for (size_t k = 0; k < lists[i]->len; k++)
+			accepted_rule(p, &lists[i]->at[k]);
+	fputs("\n", p->out);
+}
+
 void page_isolation(struct page *p)
 {
 	const cJSON *parts = cJSON_GetObjectItemCaseSensitive(p->s->about, "isolation");

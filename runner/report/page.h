@@ -34,4 +34,6 @@ void page_changes(struct page *p, const char *title, const struct summary_change
 void page_survivors(struct page *p);
 /* A NULL-terminated list, or NULL. */
 void page_lines(struct page *p, const char *title, const char *const *texts);
+/* Each rule with its reason, and what it took out. */
+void page_accepted(struct page *p);
 void page_isolation(struct page *p);

@@ -57,6 +57,7 @@ static int write_text(const struct summary *s, const struct report_look *look, F
 			     &s->writes, STYLE_YELLOW);
 		page_changes(&p, "Changed by no test", &s->unattributed, STYLE_YELLOW);
 		page_survivors(&p);
+		page_accepted(&p);
 		page_lines(&p, "Likely causes", look->hints);
 		page_lines(&p, "To know", (const char *const *)s->notes.at);
 	}

@@ -54,6 +54,34 @@ bool tree_changes(cJSON *array, const struct summary_changes *list)
 	return ok;
 }
 
+static bool add_rules(cJSON *array, const struct ignores *list, const char *day)
+{
+	for (size_t i = 0; i < list->len; i++) {
+		const struct ignore *rule = &list->at[i];
+		cJSON *row = cJSON_CreateObject();
+		if (!row || !cJSON_AddItemToArray(array, row) ||
+		    json_add_name(row, "code", rule->code) ||
+		    json_add_name(row, "test", rule->test) || json_add_name(row, "key", rule->key) ||
+		    json_add_name(row, "reason", rule->reason) ||
+		    json_add_name(row, "expires", rule->expires) ||
+		    !cJSON_AddBoolToObject(row, "expired", !ignore_applies(rule, day)) ||
+		    !cJSON_AddNumberToObject(row, "taken_out", (double)rule->hits))
+			return false;
+	}
+	return true;
+}
+
+bool tree_accepted(cJSON *tree, const struct summary *s)
+{
+	const struct accepted *a = &s->accepted;
+	cJSON *object = cJSON_AddObjectToObject(tree, "accepted");
+	cJSON *rules = object && cJSON_AddStringToObject(object, "day", a->day)
+			       ? cJSON_AddArrayToObject(object, "rules")
+			       : NULL;
+	return rules && add_rules(rules, &a->ignore, a->day) &&
+	       add_rules(rules, &a->expected_state, a->day);
+}
+
 bool tree_survivors(cJSON *tree, const struct summary *s)
 {
 	cJSON *array = cJSON_AddArrayToObject(tree, "survivors");

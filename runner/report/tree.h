@@ -19,4 +19,6 @@ bool tree_texts(cJSON *object, const char *key, const char *const *texts);
 bool tree_counts(cJSON *tree, const struct summary *s);
 /* A finding for each. */
 bool tree_changes(cJSON *array, const struct summary_changes *list);
+/* The rules by which findings were taken out, and how many. */
+bool tree_accepted(cJSON *tree, const struct summary *s);
 bool tree_survivors(cJSON *tree, const struct summary *s);

@@ -18,8 +18,9 @@ static const struct {
 	const char *run;
 	const char *reports; /* of which run it has, too; NULL: its own */
 } runs[] = {
-	{ "clean", NULL }, { "mixed", NULL }, { "many", NULL },  { "crash", NULL },
-	{ "torn", NULL },  { "empty", NULL }, { "sweep", NULL }, { "lanes", "sweep" },
+	{ "clean", NULL }, { "mixed", NULL },    { "many", NULL },
+	{ "crash", NULL }, { "torn", NULL },     { "empty", NULL },
+	{ "sweep", NULL }, { "lanes", "sweep" }, { "accepted", NULL },
 };
 
 static const struct terminal screen = { .live = true, .color = true, .fd = -1, .width = 100 };
