@@ -65,8 +65,23 @@ static int judge(struct campaign *c, struct err *e)
 	return classes_judge(&c->history, &c->marks, &c->classes) ? no_memory(e) : 0;
 }
 
+/* What searches found out of a test beside its outcomes. */
+static int mark_found(struct campaign *c, const struct search_result *r)
+{
+	int err = r->end == SEARCH_FLAKY ? marks_set(&c->marks, r->test, MARK_UNREPEATED) : 0;
+	for (size_t i = 0; i < r->set.len && !err; i++)
+		if (r->any && r->kind == SEARCH_POLLUTERS)
+			err = marks_set(&c->marks, r->set.tests[i], MARK_HARMS);
+	return err;
+}
+
 int campaign_judge(struct campaign *c, struct err *e)
 {
+	for (size_t i = 0; c->shrink && i < shrink_len(c->shrink); i++) {
+		const struct search_result r = shrink_result(c->shrink, i);
+		if (mark_found(c, &r))
+			return no_memory(e);
+	}
 	return judge(c, e);
 }
 
@@ -324,7 +339,7 @@ int campaign_recall(struct campaign *c, struct err *e)
 	const struct order *none;
 	c->deadline_ms = INT64_MIN;
 	int r = next(c, &none, e);
-	return r ? r : judge(c, e);
+	return r ? r : campaign_judge(c, e);
 }
 
 static int ended(void *with, const struct order *order, const struct order_result *result,

@@ -15,7 +15,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "runner/plan/ask.h"
 #include "runner/ignores.h"
 #include "runner/plan/ask.h"
 #include "runner/probes.h"

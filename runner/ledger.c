@@ -455,7 +455,8 @@ static int each_line(const struct ledger *l, FILE *in, const struct map *begins,
 		cleanup_json cJSON *line = NULL;
 		r = read_line(l, number, text, len, &line, e);
 		const char *order = r ? NULL : json_text(line, "order");
-		bool is_void = order && number < (size_t)map_get(begins, order);
+		bool is_void = order && number < (size_t)map_get(begins, order) &&
+			       !text_eq(json_text(line, "kind"), "begin");
 		if (!r && !is_void)
 			r = each(with, json_text(line, "kind"), line, e);
 	}

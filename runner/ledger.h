@@ -52,7 +52,9 @@ int ledger_save(struct ledger *l, const char *name, const char *text, size_t len
 int ledger_load(const struct ledger *l, const char *name, cJSON **ret, struct err *e);
 
 /* Each line that counts, in order, until one returns other than 0. An order that began again (its run
- * was killed, and resumed) counts from there on. A last line without newline is no line. A line that is no JSON object or of another version is an error with its number. */
+ * was killed, and resumed) counts from there on; where it began first, its place among the orders is
+ * told by that line alone. A last line without newline is no line. A line that is no JSON object or of
+ * another version is an error with its number. */
 int ledger_each(const struct ledger *l,
 		int (*each)(void *with, const char *kind, const cJSON *line, struct err *e),
 		void *with, struct err *e);

@@ -23,6 +23,7 @@ struct summary_order {
 	bool repeated;
 	bool crash_named;
 	bool failed; /* one of its tests did */
+	bool begun;
 };
 
 struct summary_note {
@@ -329,6 +330,9 @@ static int read_begin(struct summary_lines *l, struct summary_order *o, const cJ
 {
 	(void)e;
 	const char *view = json_text(line, "view");
+	if (o->begun) /* its first part was cut short */
+		return 0;
+	o->begun = true;
 	o->sweeps = text_eq(json_text(line, "role"), role_names[ROLE_SWEEP]);
 	o->repeated = text_eq(view, view_names[VIEW_REPEATED]);
 	if (o->counts && (!o->sweeps || text_eq(view, view_names[VIEW_ISOLATED])))

@@ -113,10 +113,10 @@ static const struct {
 	{ "{\"v\":1,\"kind\":\"stop\"}\n{\"v\":1,\"kind\":\"a\"}\n", "", "stop" },
 #define LINE(kind, order, n) \
 	"{\"v\":1,\"kind\":\"" kind "\",\"order\":\"" order "\",\"n\":" #n "}\n"
-	/* an order that begins again is void before it, another is not */
+	/* an order that begins again is void before it but for its place, another is not */
 	{ LINE("begin", "o", 1) LINE("begin", "p", 2) LINE("a", "o", 3) LINE("a", "p", 4)
 		  LINE("begin", "o", 5) LINE("a", "p", 6) LINE("a", "o", 7),
-	  "begin 2\na 4\nbegin 5\na 6\na 7\n", "" },
+	  "begin 1\nbegin 2\na 4\nbegin 5\na 6\na 7\n", "" },
 	{ LINE("a", "o", 1) LINE("begin", "o", 2) "{\"v\":1,\"kind\":\"begin\",\"order\":\"o\"}",
 	  "begin 2\n", "" },
 	{ LINE("a", "begin", 1) LINE("b", "o", 2), "a 1\nb 2\n", "" },
