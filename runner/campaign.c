@@ -234,7 +234,7 @@ static int begin_searches(struct campaign *c, struct err *e)
 		[CLASS_ORDER_SENSITIVE] = SEARCH_EITHER,
 	};
 	int r = judge(c, e);
-	c->shrink = r ? NULL : shrink_new(&(struct shrink_setup){ 0 });
+	c->shrink = r ? NULL : shrink_new(&(struct shrink_setup){ .confirm = c->setup->confirm });
 	if (!r && !c->shrink)
 		r = no_memory(e);
 	for (size_t i = 0; i < c->classes.len && !r; i++) {
@@ -256,6 +256,13 @@ static void tell_searches(struct campaign *c)
 	c->asks_len = 0;
 }
 
+static void tell_cost(const struct campaign *c)
+{
+	const struct shrink_cost cost = shrink_cost(c->shrink);
+	if (c->setup->searching)
+		c->setup->searching(c->setup->with, &cost);
+}
+
 /* A round that the history answers whole needs no cell. */
 static int ask_shrink(struct campaign *c, struct err *e)
 {
@@ -275,6 +282,8 @@ static int ask_shrink(struct campaign *c, struct err *e)
 				r = no_memory(e);
 		r = r ? r : round_of(c, c->round.own, c->round.own_len, e);
 	}
+	if (!r && c->round.len)
+		tell_cost(c);
 	return r;
 }
 
@@ -406,6 +415,13 @@ void campaign_init(struct campaign *c, const struct campaign_setup *setup)
 				.marks = MARKS_NULL,
 				.classes = CLASSES_NULL,
 				.deadline_ms = budget_ms ? setup->now_ms() + budget_ms : INT64_MAX };
+}
+
+void campaign_adopt_searches(struct campaign *c, struct shrink *shrink)
+{
+	c->shrink = shrink;
+	c->spoke = true;
+	c->step = CAMPAIGN_SHRINK;
 }
 
 void campaign_done(struct campaign *c)

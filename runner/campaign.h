@@ -19,9 +19,12 @@ struct campaign_setup {
 	const struct plan_ask *ask;
 	struct plan_facts facts; /* what is known before anything ran */
 	bool shrink;             /* search for polluters */
+	unsigned confirm;        /* of searches; 0: SEARCH_CONFIRM */
 	int64_t (*now_ms)(void);
 	/* How long one order takes is known. */
 	void (*measured)(void *with, double seconds);
+	/* What the searches will still cost, before each round of theirs; may be NULL. */
+	void (*searching)(void *with, const struct shrink_cost *cost);
 	void *with;
 };
 
@@ -74,4 +77,6 @@ struct lanes_source campaign_source(struct campaign *c);
 int campaign_recall(struct campaign *c, struct err *e);
 /* What is known at the end, also when it was cut short. */
 int campaign_judge(struct campaign *c, struct err *e);
+/* Nothing is run but these searches, which are kept. After the lines, before the source. */
+void campaign_adopt_searches(struct campaign *c, struct shrink *shrink);
 void campaign_done(struct campaign *c);

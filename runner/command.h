@@ -23,4 +23,5 @@ extern const struct command cmd_exec;
 extern const struct command cmd_replay;
 extern const struct command cmd_rule;
 extern const struct command cmd_run;
+extern const struct command cmd_shrink;
 extern const struct command *const commands[]; /* NULL-terminated */

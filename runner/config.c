@@ -214,7 +214,7 @@ struct arguments {
 static const struct {
 	const char *name;
 	size_t words_max; /* that may stand among its options */
-} takers[] = { { "check", 0 }, { "run", 0 },    { "shrink", 2 }, { "replay", 2 },
+} takers[] = { { "check", 0 }, { "run", 0 },    { "shrink", 1024 }, { "replay", 2 },
 	       { "exec", 0 },  { "doctor", 0 }, { "diff", 2 } };
 
 static size_t words_max(enum config_command command)

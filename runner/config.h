@@ -72,10 +72,12 @@ struct config {
 	const struct adapter *adapter; /* NULL: found by its signs */
 
 	struct plan_ask plan;
-	uint32_t lanes; /* 0: as many as processors */
-	bool shrink;    /* search for the tests that make others fail */
-	char *resume;   /* a run; NULL: none */
-	uint32_t times; /* of replay; 0: once */
+	uint32_t lanes;   /* 0: as many as processors */
+	bool shrink;      /* search for the tests that make others fail */
+	char *resume;     /* a run; NULL: none */
+	uint32_t times;   /* of replay; 0: once */
+	uint32_t confirm; /* runs that a search accepts a set by; 0: SEARCH_CONFIRM */
+	bool all;         /* of shrink: every test that depends on order */
 
 	struct strv fail_on; /* "leak" */
 	bool contain;        /* no write outside of zone state */

@@ -270,6 +270,7 @@ static int run_check(struct check *check, const char *resume, struct err *e)
 		.ask = &c->plan,
 		.facts = { .lanes = c->lanes ? c->lanes : lanes_default() },
 		.shrink = c->shrink,
+		.confirm = c->confirm,
 		.now_ms = clock_ms,
 		.measured = measured,
 		.with = check,

@@ -1,0 +1,32 @@
+#pragma once
+/*
+ * shrink: the report of searches. Reads what it is given and nothing else.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "runner/shrink/shrink.h"
+
+struct err;
+
+struct shrink_report {
+	const struct history *history;
+	const struct shrink *shrink;
+	const char *run; /* as replay takes it */
+	bool interrupted;
+	bool quiet;
+	bool verbose;
+};
+
+/* 130 interrupted, 3 a search did not end in an answer, 2 a test is flaky, 0. */
+int shrink_status(const struct shrink_report *r);
+int shrink_write_text(const struct shrink_report *r, FILE *out, struct err *e);
+int shrink_write_json(const struct shrink_report *r, FILE *out, struct err *e);
+
+/* The order in which a set was found, under the name of its first run. 0 or -ENOMEM. */
+int shrink_order_found(const struct search_result *result, const struct history *h,
+		       struct order *ret);
+/* The file of the run folder that holds it as ids: "x1234abcd.json". The caller's; NULL: no memory. */
+char *shrink_file(const struct order *o);
+/* What searches will still cost, in a sentence. The caller's; NULL: no memory. */
+char *shrink_told_cost(const struct shrink_cost *cost, const struct history *h);
