@@ -8,6 +8,7 @@
 #include "runner/judge/collection.h"
 #include "runner/judge/findings.h"
 #include "runner/judge/summary.h"
+#include "runner/plan/given.h"
 #include "runner/progress.h"
 #include "runner/report/check.h"
 #include "runner/report/matrix.h"
@@ -29,6 +30,7 @@ struct check {
 	struct lanes_result lanes;
 	cJSON *earlier; /* run.json of the run that goes on; NULL: it is a new one */
 	struct strv plan;
+	struct given given; /* with --order */
 };
 
 static void check_done(struct check *check)
@@ -37,6 +39,7 @@ static void check_done(struct check *check)
 	job_done(&check->job);
 	cJSON_Delete(check->earlier);
 	strv_done(&check->plan);
+	given_done(&check->given);
 }
 
 /* ---- running ---- */
@@ -228,6 +231,8 @@ static int report(struct check *check, struct err *e)
 	if (!r && findings_make(&k->classes, k->shrink, &f))
 		r = err_set(e, ENOMEM, "tell what was found: no memory");
 	findings_accept(&f, &k->classes, &s.accepted);
+	if (!r)
+		findings_filter(&f, &k->history, &s.accepted);
 	r = r ? r : findings_messages(&f, &k->history, &check->job.ledger, e);
 	r = r ? r : judge(check, &f, &s, e);
 	r = r ? r : find_hints(check, &s, &hints, e);
@@ -263,12 +268,16 @@ static int run_check(struct check *check, const char *resume, struct err *e)
 	static const char *const plan[] = { "canonical", NULL };
 	const struct config *c = check->config;
 	struct job *job = &check->job;
-	int r = job_prepare(job, c, "check", e);
+	int r = plan_check(&c->plan, e);
+	if (!r && c->plan.order)
+		r = given_load(c->plan.order, &check->given, e);
+	r = r ? r : job_prepare(job, c, "check", e);
 	if (r)
 		return r;
 	check->setup = (struct campaign_setup){
 		.ask = &c->plan,
-		.facts = { .lanes = c->lanes ? c->lanes : lanes_default() },
+		.facts = { .lanes = c->lanes ? c->lanes : lanes_default(),
+			   .given = c->plan.order ? &check->given : NULL },
 		.shrink = c->shrink,
 		.confirm = c->confirm,
 		.now_ms = clock_ms,
@@ -307,7 +316,7 @@ static int load_again(struct config *c, int argc, const char *const *argv, struc
 static int run(int argc, const char *const *argv, struct err *e)
 {
 	cleanup(config_done) struct config c = CONFIG_NULL;
-	cleanup(check_done) struct check check = { .config = &c, .job = JOB_NULL };
+	cleanup(check_done) struct check check = { .config = &c, .job = JOB_NULL, .given = GIVEN_NULL };
 	cleanup_free char *path = NULL;
 	int r = config_load(&c, CONFIG_CHECK, argc, argv, e);
 	if (!r && c.resume)

@@ -315,6 +315,7 @@ int check_write_text(const struct check_report *c, const struct report_look *loo
 		page_accepted(&s.page);
 		page_lines(&s.page, "Likely causes", look->hints);
 		page_lines(&s.page, "To know", (const char *const *)c->summary->notes.at);
+		page_accepted(&s.page);
 		looked_at(&s);
 		next(&s);
 		page_isolation(&s.page);
