@@ -6,8 +6,10 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "runner/drive/keep.h"
+#include "runner/drive/keys.h"
 #include "runner/drive/signals.h"
 #include "runner/ledger.h"
 #include "runner/progress.h"
@@ -28,8 +30,9 @@ struct lanes {
 	const struct lanes_setup *setup;
 	const struct lanes_source *source;
 	struct signals signals;
+	struct keys keys;
 	struct slot *slots;
-	struct pollfd *polls; /* of the signals, and ORDER_POLLS of each slot */
+	struct pollfd *polls; /* POLLS of our own, and ORDER_POLLS of each slot */
 	size_t slots_len;
 	size_t running;
 	bool ask;         /* the source may have something */
@@ -42,6 +45,8 @@ unsigned lanes_default(void)
 	int n = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
 	return n < LANES_MAX ? (unsigned)n : LANES_MAX;
 }
+
+enum { SIGNALS, KEYS, POLLS };
 
 /* ---- starting ---- */
 
@@ -96,6 +101,15 @@ static int start(struct lanes *l, struct slot *slot, const struct order *order, 
 	return 0;
 }
 
+/* The display tells how much is left. */
+static void expect(struct lanes *l)
+{
+	struct progress_left left = { 0 };
+	if (l->source->left)
+		l->source->left(l->source->with, &left);
+	progress_expect(l->setup->progress, &left, l->setup->lanes);
+}
+
 /* As many as there is room for. 1: something goes on, or can once a cell has gone away. */
 static int fill(struct lanes *l, struct err *e)
 {
@@ -111,13 +125,14 @@ static int fill(struct lanes *l, struct err *e)
 		r = r > 0 ? start(l, slot, order, e) : 0;
 		if (r)
 			return r;
+		expect(l);
 	}
 	return l->running > 0;
 }
 
 /* ---- ending ---- */
 
-static const int heard[] = { SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT };
+static const int heard[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1 };
 
 static bool has_keeps(const struct lanes *l)
 {
@@ -127,11 +142,14 @@ static bool has_keeps(const struct lanes *l)
 /* The order's ledger is whole: while something is brought out, ctrl-C may end us. */
 static int leave(struct lanes *l, struct slot *slot, struct order_result *ret, struct err *e)
 {
-	if (has_keeps(l))
+	if (has_keeps(l)) {
+		keys_pause(&l->keys);
 		signals_done(&l->signals);
+	}
 	int r = order_leave(slot->run, ret, e);
 	if (!r && has_keeps(l))
 		r = signals_open(heard, countof(heard), &l->signals, e);
+	keys_resume(&l->keys);
 	return r ? err_in(e, "order %s", slot->order->name) : 0;
 }
 
@@ -185,8 +203,10 @@ static int interrupt(struct order_run *run, int signal, struct err *e)
 static int pause_all(struct lanes *l, struct err *e)
 {
 	int r = each_running(l, order_signal, SIGSTOP, e);
+	keys_pause(&l->keys);
 	if (!r)
 		raise(SIGSTOP);
+	keys_resume(&l->keys);
 	return r ? r : each_running(l, order_signal, SIGCONT, e);
 }
 
@@ -194,8 +214,19 @@ static int take_signal(struct lanes *l, struct err *e)
 {
 	switch (signals_take(&l->signals)) {
 	case 0:
-	case SIGCONT:
 		return 0;
+	case SIGCONT: /* the shell may have had the terminal meanwhile */
+		keys_pause(&l->keys);
+		keys_resume(&l->keys);
+		return 0;
+	case SIGUSR1:
+		progress_tell_lanes(l->setup->progress);
+		return 0;
+	case SIGQUIT: /* at once, but for the terminal */
+		keys_pause(&l->keys);
+		signals_done(&l->signals);
+		raise(SIGQUIT);
+		return err_set(e, EINTR, "quit");
 	case SIGTSTP:
 		return pause_all(l, e);
 	default:
@@ -223,15 +254,16 @@ static int until_ms(const struct lanes *l)
 /* Waits until something comes; a slot that is free has nothing to wait for. */
 static int wait_for_any(struct lanes *l, struct err *e)
 {
-	l->polls[0] = (struct pollfd){ l->signals.fd, POLLIN, 0 };
+	l->polls[SIGNALS] = (struct pollfd){ l->signals.fd, POLLIN, 0 };
+	l->polls[KEYS] = keys_poll(&l->keys);
 	for (size_t i = 0; i < l->slots_len; i++) {
-		struct pollfd *polls = &l->polls[1 + i * ORDER_POLLS];
+		struct pollfd *polls = &l->polls[POLLS + i * ORDER_POLLS];
 		if (l->slots[i].run)
 			order_polls(l->slots[i].run, polls);
 		for (size_t k = 0; k < ORDER_POLLS && !l->slots[i].run; k++)
 			polls[k] = (struct pollfd){ -1, 0, 0 };
 	}
-	int n = poll(l->polls, (nfds_t)(1 + l->slots_len * ORDER_POLLS), until_ms(l));
+	int n = poll(l->polls, (nfds_t)(POLLS + l->slots_len * ORDER_POLLS), until_ms(l));
 	if (n < 0 && errno != EINTR)
 		return err_sys(e, "wait for the cells");
 	return n > 0;
@@ -243,16 +275,19 @@ static int turn(struct lanes *l, struct err *e)
 	progress_tick(l->setup->progress);
 	if (r <= 0)
 		return r;
-	r = l->polls[0].revents ? take_signal(l, e) : 0;
+	if (l->polls[KEYS].revents && keys_pressed(&l->keys))
+		progress_tell_lanes(l->setup->progress);
+	r = l->polls[SIGNALS].revents ? take_signal(l, e) : 0;
 	for (size_t i = 0; i < l->slots_len && !r; i++)
 		if (l->slots[i].run)
-			r = step(l, &l->slots[i], &l->polls[1 + i * ORDER_POLLS], e);
+			r = step(l, &l->slots[i], &l->polls[POLLS + i * ORDER_POLLS], e);
 	return r;
 }
 
 static int run_all(struct lanes *l, struct err *e)
 {
 	int r = signals_open(heard, countof(heard), &l->signals, e);
+	keys_begin(&l->keys, !r && l->setup->progress->out ? STDIN_FILENO : -1);
 	while (!r && (r = fill(l, e)) > 0)
 		r = turn(l, e);
 	return r;
@@ -266,13 +301,15 @@ int lanes_run(const struct lanes_setup *setup, const struct lanes_source *source
 	struct lanes l = { .setup = setup,
 			   .source = source,
 			   .signals = SIGNALS_NULL,
+			   .keys = KEYS_NULL,
 			   .slots = calloc(n, sizeof(struct slot)),
-			   .polls = calloc(1 + n * ORDER_POLLS, sizeof(struct pollfd)),
+			   .polls = calloc(POLLS + n * ORDER_POLLS, sizeof(struct pollfd)),
 			   .slots_len = n,
 			   .ask = true };
 	int r = l.slots && l.polls ? run_all(&l, e) : err_set(e, ENOMEM, "run orders: no memory");
 	for (size_t i = 0; l.slots && i < n; i++)
 		order_free(l.slots[i].run);
+	keys_pause(&l.keys);
 	signals_done(&l.signals);
 	free(l.slots);
 	free(l.polls);

@@ -3,7 +3,8 @@
  * lanes: orders in cells, several at once, in one loop of one thread.
  *
  * It takes the orders one after another from a source, and tells it every ledger
- * line and every end. Ctrl-C ends the tests that run, a second one kills them;
+ * line and every end. A key pressed on the terminal, or SIGUSR1, makes the display
+ * tell what each lane does. Ctrl-C ends the tests that run, a second one kills them;
  * orders that have ended by then are kept, and no other begins. A failure of ours
  * in one order ends them all.
  *
@@ -12,6 +13,8 @@
 #include <stdbool.h>
 
 #include "runner/drive/order.h"
+
+struct progress_left;
 
 /* Where orders come from. */
 struct lanes_source {
@@ -22,6 +25,8 @@ struct lanes_source {
 	int (*line)(void *with, const char *kind, const cJSON *line, struct err *e);
 	int (*ended)(void *with, const struct order *order, const struct order_result *result,
 		     struct err *e);
+	/* What is still to begin; NULL: nothing. */
+	void (*left)(void *with, struct progress_left *ret);
 	void *with;
 };
 
