@@ -1,5 +1,6 @@
 #include "runner/drive/keys.h"
 
+#include <assert.h>
 #include <unistd.h>
 
 static bool in_foreground(const struct keys *k)
@@ -18,7 +19,7 @@ void keys_begin(struct keys *k, int fd)
 
 void keys_resume(struct keys *k)
 {
-	k->on = false;
+	assert(!k->on);
 	if (k->fd < 0 || !in_foreground(k) || tcgetattr(k->fd, &k->before))
 		return;
 	struct termios ours = k->before;

@@ -134,23 +134,21 @@ static int fill(struct lanes *l, struct err *e)
 
 static const int heard[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1 };
 
-static bool has_keeps(const struct lanes *l)
-{
-	return l->setup->order->keeps && l->setup->order->keeps->len;
-}
-
 /* The order's ledger is whole: while something is brought out, ctrl-C may end us. */
 static int leave(struct lanes *l, struct slot *slot, struct order_result *ret, struct err *e)
 {
-	if (has_keeps(l)) {
+	bool keeps = l->setup->order->keeps && l->setup->order->keeps->len;
+	if (keeps) {
 		keys_pause(&l->keys);
 		signals_done(&l->signals);
 	}
 	int r = order_leave(slot->run, ret, e);
-	if (!r && has_keeps(l))
-		r = signals_open(heard, countof(heard), &l->signals, e);
+	if (r)
+		return err_in(e, "order %s", slot->order->name);
+	if (!keeps)
+		return 0;
 	keys_resume(&l->keys);
-	return r ? err_in(e, "order %s", slot->order->name) : 0;
+	return signals_open(heard, countof(heard), &l->signals, e);
 }
 
 static int end(struct lanes *l, struct slot *slot, struct err *e)

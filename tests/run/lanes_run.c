@@ -99,6 +99,12 @@ static int ended(void *with, const struct order *order, const struct order_resul
 	return 0;
 }
 
+static void left(void *with, struct progress_left *ret)
+{
+	const struct work *w = with;
+	*ret = (struct progress_left){ .orders = w->len - w->at };
+}
+
 static int run(struct work *w, const struct config *c, struct err *e)
 {
 	static const char *const plan[] = { NULL };
@@ -116,7 +122,7 @@ static int run(struct work *w, const struct config *c, struct err *e)
 					   .ledger = &w->job.ledger,
 					   .roster = &w->roster,
 					   .progress = &progress };
-	const struct lanes_source source = { .next = next, .ended = ended, .with = w };
+	const struct lanes_source source = { .next = next, .ended = ended, .left = left, .with = w };
 	struct lanes_result result = { 0 };
 	r = lanes_run(&lanes, &source, &result, e);
 	progress_done(&progress);

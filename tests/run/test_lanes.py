@@ -5,11 +5,15 @@ Usage: test_lanes.py LANES_RUN
 
 import json
 import os
+import pty
+import re
+import select
 import signal
 import sys
+import termios
 import time
 
-from place import Place, finish, ok, plan, wait_for
+from place import BINARY, Place, finish, ok, plan, wait_for
 
 PYTEST = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 
@@ -305,6 +309,130 @@ def test_pause():
     place.done()
 
 
+def start_loud(place, rows, lanes):
+    """With a display."""
+    env = {"ORDERS": orders(place, rows), "LANES": str(lanes)}
+    out = os.path.join(place.top, "loud")
+    return ["--out", out, "--", *PYTEST], env, out
+
+
+LANES_SHOWN = r"""fumehood: 0/3 orders  0:\d\d
+  lane 0: canonical  1/3  test_a.py::test_hangs  for 0:\d\d
+  lane 1: canonical-2  1/3  test_a.py::test_hangs  for 0:\d\d
+"""
+THREE = [{"name": "canonical"}, {"name": "canonical-2"}, {"name": "canonical-3"}]
+
+
+def test_usr1():
+    place = Place({"test_a.py": HANG})
+    args, env, out = start_loud(place, THREE, 2)
+    process = place.start(args, env)
+    wait_for(lambda: is_asleep(out, 2))
+    process.send_signal(signal.SIGUSR1)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    status, said, errors = finish(process)
+    ok(status == 0 and re.search(LANES_SHOWN, errors), "SIGUSR1: what each lane does", errors)
+    place.done()
+
+
+class Terminal:
+    """A terminal, and a shell on it that does what a test says: its child is the leader of the session."""
+
+    def __init__(self, place, args, env, foreground):
+        self.seen = ""
+        read_end, write_end = os.pipe()
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            self.be_shell(place, args, env, foreground, write_end)
+        os.close(write_end)
+        self.child = int(os.read(read_end, 16))
+        os.close(read_end)
+
+    @staticmethod
+    def be_shell(place, args, env, foreground, write_end):
+        signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        os.chdir(place.project)
+        child = os.fork()
+        if child == 0:
+            os.setpgid(0, 0)
+            if foreground:
+                os.tcsetpgrp(0, os.getpid())
+            signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+            os.execve(BINARY, [BINARY] + args, place.environment(env))
+        os.write(write_end, str(child).encode())
+        _, status = os.waitpid(child, 0)
+        os.tcsetpgrp(0, os.getpid())
+        with open(os.path.join(place.top, "ended"), "w", encoding="ascii") as file:
+            file.write("%d %s" % (status, bool(termios.tcgetattr(0)[3] & termios.ECHO)))
+        os._exit(0)
+
+    def echoes(self):
+        return bool(termios.tcgetattr(self.fd)[3] & termios.ECHO)
+
+    def read(self):
+        """All that is there. False, so that it can stand before what is waited for."""
+        while select.select([self.fd], [], [], 0)[0]:
+            try:
+                text = os.read(self.fd, 4096)
+            except OSError:  # nobody has it open any more
+                break
+            self.seen += text.decode(errors="replace")
+        return False
+
+    def shows(self, pattern):
+        return wait_for(lambda: self.read() or re.search(pattern, self.seen))
+
+    def end(self, place):
+        """The status of the runner, and whether it left a terminal that echoes."""
+        path = os.path.join(place.top, "ended")
+        wait_for(lambda: self.read() or (os.path.exists(path) and os.path.getsize(path)))
+        os.waitpid(self.pid, 0)
+        os.close(self.fd)
+        with open(path, encoding="ascii") as file:
+            status, echoes = file.read().split()
+        return int(status), echoes == "True"
+
+
+def test_key():
+    place = Place({"test_a.py": HANG})
+    args, env, out = start_loud(place, THREE, 2)
+    terminal = Terminal(place, args, env, foreground=True)
+    wait_for(lambda: terminal.read() or is_asleep(out, 2))
+    ok(not terminal.echoes(), "a key is heard at once, and not shown")
+    os.write(terminal.fd, b"x")
+    ok(terminal.shows(r"lane 1: canonical-2  1/3  test_a.py::test_hangs  for 0:"), "it shows what each lane does", terminal.seen)
+    os.kill(terminal.child, signal.SIGTSTP)
+    ok(wait_for(lambda: terminal.read() or terminal.echoes()), "a runner that stops gives the terminal back")
+    os.kill(terminal.child, signal.SIGCONT)
+    ok(wait_for(lambda: terminal.read() or not terminal.echoes()), "... and takes it again when it goes on")
+    os.write(terminal.fd, b"\x03")
+    status, echoes = terminal.end(place)
+    ok(status == 0 and "interrupted" in terminal.seen, "ctrl-C stays ctrl-C", status, terminal.seen)
+    ok(echoes, "... and the terminal is as it was")
+    place.done()
+
+    place = Place({"test_a.py": HANG})
+    args[1] = out = os.path.join(place.top, "quit")
+    terminal = Terminal(place, args, dict(env, ORDERS=orders(place, THREE)), foreground=True)
+    wait_for(lambda: terminal.read() or is_asleep(out, 2))
+    os.write(terminal.fd, b"\x1c")
+    status, echoes = terminal.end(place)
+    ok(os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGQUIT and echoes, "ctrl-\\ ends it at once, and the terminal is as it was", status, echoes)
+    place.done()
+
+
+def test_background():
+    place = Place({"test_a.py": SUITE})
+    args, env, _ = start_loud(place, THREE, 2)
+    terminal = Terminal(place, args, env, foreground=False)
+    os.write(terminal.fd, b"x")
+    status, echoes = terminal.end(place)
+    ok(status == 0 and "done" in terminal.seen and echoes, "in the background it runs, and leaves the terminal alone", status, terminal.seen)
+    ok("lane 0" not in terminal.seen, "... and a key is not for it", terminal.seen)
+    place.done()
+
+
 def test_failure():
     """A log that cannot be written: ours to fail, in the second order; the first one's cell goes, too."""
     place = Place({"test_a.py": HANG})
@@ -330,5 +458,8 @@ test_timeout()
 test_interrupt()
 test_kill()
 test_pause()
+test_usr1()
+test_key()
+test_background()
 test_failure()
 sys.exit(plan())
