@@ -18,6 +18,7 @@ struct command {
 };
 
 extern const struct command cmd_check;
+extern const struct command cmd_diff;
 extern const struct command cmd_doctor;
 extern const struct command cmd_exec;
 extern const struct command cmd_replay;

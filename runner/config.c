@@ -566,9 +566,13 @@ int config_load_again(struct config *c, enum config_command command, const cJSON
 int config_words(struct config *c, enum config_command command, int argc, const char *const *argv,
 		 struct err *e)
 {
+	cleanup_free char *cwd = get_current_dir_name();
+	if (!cwd)
+		return err_sys(e, "the working directory");
 	struct arguments args = { .command = command };
 	int r = read_arguments(c, &args, argc, argv, e);
 	r = r ? r : home_find(getuid(), &c->home, e);
+	r = r ? r : apply(c, &args, cwd, e);
 	return deserves(r, e);
 }
 

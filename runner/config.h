@@ -114,7 +114,7 @@ struct config {
  * CONFIG_NULL; after a failure it holds what was read up to there. */
 int config_load(struct config *c, enum config_command command, int argc, const char *const *argv,
 		struct err *e);
-/* What stands among the options alone: `words`, `command` and `home` of c. */
+/* Reads argv alone, without a project and its file. */
 int config_words(struct config *c, enum config_command command, int argc, const char *const *argv,
 		 struct err *e);
 /* As an earlier call, which `run` (a run.json) tells of, and this one on top. What that one had as

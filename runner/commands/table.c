@@ -4,5 +4,6 @@
 
 /* As --help lists them. */
 const struct command *const commands[] = {
-	&cmd_check, &cmd_run, &cmd_shrink, &cmd_replay, &cmd_exec, &cmd_doctor, &cmd_rule, NULL,
+	&cmd_check,  &cmd_run,  &cmd_shrink, &cmd_replay, &cmd_exec,
+	&cmd_doctor, &cmd_diff, &cmd_rule,   NULL,
 };
