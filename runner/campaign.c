@@ -168,6 +168,34 @@ static int ask_more(struct campaign *c, struct err *e)
 	return r ? r : round_of(c, c->more.orders, c->more.len, e);
 }
 
+/* What varied, and who is suspected of what others are charged with. */
+static int wanted_alone(const struct campaign *c, uint32_t **ret, size_t *ret_len)
+{
+	cleanup_free uint32_t *varied = NULL;
+	cleanup_free uint32_t *suspected = NULL;
+	size_t varied_len = 0;
+	size_t suspected_len = 0;
+	if (classes_isolates(&c->classes, false, &varied, &varied_len) ||
+	    suspicions_open(&c->suspicions, &c->classes, &suspected, &suspected_len))
+		return -ENOMEM;
+	uint32_t *both = calloc(varied_len + suspected_len + 1, sizeof(*both));
+	if (!both)
+		return -ENOMEM;
+	size_t i = 0;
+	size_t k = 0;
+	size_t len = 0;
+	while (i < varied_len || k < suspected_len) {
+		bool first = k == suspected_len || (i < varied_len && varied[i] <= suspected[k]);
+		uint32_t test = first ? varied[i] : suspected[k];
+		i += i < varied_len && varied[i] == test;
+		k += k < suspected_len && suspected[k] == test;
+		both[len++] = test;
+	}
+	*ret = both;
+	*ret_len = len;
+	return 0;
+}
+
 static int ask_isolated(struct campaign *c, struct err *e)
 {
 	if (!c->plan.isolate_later || c->isolated.len)
@@ -176,7 +204,7 @@ static int ask_isolated(struct campaign *c, struct err *e)
 	cleanup_free uint32_t *tests = NULL;
 	size_t len = 0;
 	int r = judge(c, e);
-	if (!r && classes_isolates(&c->classes, false, &tests, &len))
+	if (!r && wanted_alone(c, &tests, &len))
 		r = no_memory(e);
 	const struct plan_facts known = facts(c, &seconds);
 	if (!r && len)
@@ -397,6 +425,7 @@ int campaign_line(void *with, const char *kind, const cJSON *line, struct err *e
 	struct campaign *c = with;
 	int r = history_line(&c->history, kind, line, e);
 	r = r ? r : marks_line(&c->marks, &c->history, kind, line, e);
+	r = r ? r : suspicions_line(&c->suspicions, &c->history, kind, line, e);
 	c->spoke |= text_eq(kind, "session") && (text_eq(json_text(line, "order"), FIRST) ||
 						 text_eq(json_text(line, "order"), COLLECT));
 	return r || !text_eq(kind, "test") ? r : keep_seconds(c, line, e);
@@ -413,6 +442,7 @@ void campaign_init(struct campaign *c, const struct campaign_setup *setup)
 	*c = (struct campaign){ .setup = setup,
 				.history = HISTORY_NULL,
 				.marks = MARKS_NULL,
+				.suspicions = SUSPICIONS_NULL,
 				.classes = CLASSES_NULL,
 				.deadline_ms = budget_ms ? setup->now_ms() + budget_ms : INT64_MAX };
 }
@@ -433,6 +463,7 @@ void campaign_done(struct campaign *c)
 	plan_done(&c->isolated);
 	classes_done(&c->classes);
 	marks_done(&c->marks);
+	suspicions_done(&c->suspicions);
 	history_done(&c->history);
 	free(c->test_seconds);
 }

@@ -12,6 +12,7 @@
 #include "runner/judge/classes.h"
 #include "runner/judge/history.h"
 #include "runner/judge/marks.h"
+#include "runner/judge/suspicions.h"
 #include "runner/plan/plan.h"
 #include "runner/shrink/shrink.h"
 
@@ -49,6 +50,7 @@ struct campaign {
 	const struct campaign_setup *setup;
 	struct history history;
 	struct marks marks;
+	struct suspicions suspicions;
 	struct classes classes; /* of what was known when the last round ended */
 
 	enum campaign_step step;

@@ -219,6 +219,15 @@ static const char *name_of_run(const struct check *check)
 	return known && text_eq(found, path) ? name : path;
 }
 
+/* Whose each change is, as far as isolated runs told. */
+static int settle(const struct campaign *k, struct summary *s, struct err *e)
+{
+	if (suspicions_settle(&k->suspicions, &k->classes, &s->leaks) ||
+	    suspicions_settle(&k->suspicions, &k->classes, &s->damage))
+		return err_set(e, ENOMEM, "settle who is suspected: no memory");
+	return 0;
+}
+
 static int report(struct check *check, struct err *e)
 {
 	cleanup(summary_done) struct summary s = SUMMARY_NULL;
@@ -228,6 +237,7 @@ static int report(struct check *check, struct err *e)
 	struct campaign *k = &check->campaign;
 	int r = campaign_judge(k, e);
 	r = r ? r : summary_read(&check->job.ledger, &s, e);
+	r = r ? r : settle(k, &s, e);
 	if (!r && findings_make(&k->classes, k->shrink, &f))
 		r = err_set(e, ENOMEM, "tell what was found: no memory");
 	findings_accept(&f, &k->classes, &s.accepted);
