@@ -17,7 +17,7 @@ static void overview(FILE *out)
 	fprintf(out,
 		"fumehood runs a test suite in many orders, each in a fresh little Linux, and tells\n"
 		"which test breaks which, and what each leaves behind.\n\n"
-		"usage: fumehood -- CMD...\n"
+		"usage: fumehood [OPTIONS] -- CMD...\n"
 		"       fumehood COMMAND [OPTIONS] -- CMD...\n\n");
 	for (size_t i = 0; commands[i]; i++)
 		fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->help);
@@ -49,7 +49,7 @@ static int unknown(const char *name, struct err *e)
 	size_t n = 0;
 	for (; commands[n] && n < countof(names); n++)
 		names[n] = commands[n]->name;
-	err_set(e, EINVAL, "there is no %s %s", name[0] == '-' ? "option" : "command", name);
+	err_set(e, EINVAL, "there is no command %s", name);
 	const char *near = text_nearest(name, names, n);
 	if (near)
 		err_hint(e, "did you mean %s?", near);
@@ -78,17 +78,18 @@ static int dispatch(int argc, const char *const *argv, struct err *e)
 		printf("fumehood %s\n", FUMEHOOD_VERSION);
 		return 0;
 	}
-	if (text_eq(name, "--")) /* the main job */
-		return cmd_check.run(argc, argv, e);
-	const struct command *command = find(name);
+	bool main_job = name[0] == '-'; /* fumehood [OPTIONS] -- CMD */
+	const struct command *command = main_job ? &cmd_check : find(name);
 	if (!command)
 		return unknown(name, e);
-	char help = asks_help(argc - 1, argv + 1);
+	argc -= !main_job;
+	argv += !main_job;
+	char help = asks_help(argc, argv);
 	if (help) {
 		command_help(command, help == 'h');
 		return 0;
 	}
-	return command->run(argc - 1, argv + 1, e);
+	return command->run(argc, argv, e);
 }
 
 static void print_err(const struct err *e)
