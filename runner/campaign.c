@@ -7,6 +7,7 @@
 
 #include "runner/drive/vary.h"
 #include "runner/judge/findings.h"
+#include "runner/progress.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/text.h"
@@ -431,9 +432,31 @@ int campaign_line(void *with, const char *kind, const cJSON *line, struct err *e
 	return r || !text_eq(kind, "test") ? r : keep_seconds(c, line, e);
 }
 
+/* As the plan reckons; 0: it stands in none. */
+static double seconds_of(const struct campaign *c, const struct order *order)
+{
+	const struct plan *plans[] = { &c->plan, &c->more, &c->isolated };
+	for (size_t i = 0; i < countof(plans); i++)
+		for (size_t k = 0; k < plans[i]->len; k++)
+			if (order == &plans[i]->orders[k])
+				return plans[i]->seconds[k];
+	return 0;
+}
+
+static void left(void *with, struct progress_left *ret)
+{
+	const struct campaign *c = with;
+	*ret = (struct progress_left){ .orders = c->round.len - c->round.next,
+				       .more = c->step < CAMPAIGN_OVER };
+	for (size_t i = c->round.next; i < c->round.len; i++)
+		ret->seconds += seconds_of(c, c->round.at[i]);
+}
+
 struct lanes_source campaign_source(struct campaign *c)
 {
-	return (struct lanes_source){ .next = next, .line = campaign_line, .ended = ended, .with = c };
+	return (struct lanes_source){
+		.next = next, .line = campaign_line, .ended = ended, .left = left, .with = c
+	};
 }
 
 void campaign_init(struct campaign *c, const struct campaign_setup *setup)
