@@ -88,7 +88,8 @@ size_t clues_bases(const struct clues *c, bool passed, const struct sighting **r
 		if (at == max)
 			continue;
 		n += n < max;
-		memmove(ret + at + 1, ret + at, (n - at - 1) * sizeof(*ret));
+		for (size_t k = n - 1; k > at; k--)
+			ret[k] = ret[k - 1];
 		ret[at] = &c->seen[i];
 	}
 	return n;

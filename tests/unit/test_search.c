@@ -1,5 +1,8 @@
+#include <errno.h>
+
 #include "runner/shrink/search.h"
 #include "sandbox/base/text.h"
+#include "tests/lib/fault_walk.h"
 #include "tests/lib/sim.h"
 #include "tests/lib/tap.h"
 
@@ -292,6 +295,39 @@ static void test_asked_again(void)
 	search_free(b);
 }
 
+static int search_whole(struct sim s, const struct sim_sweep *w, enum search_end *ret)
+{
+	static const uint32_t far[] = { 7 };
+	struct search *search = start(&s, w, SEARCH_EITHER);
+	if (!search)
+		return -ENOMEM;
+	struct search_set set;
+	unsigned nth;
+	unsigned times;
+	int r = search_hint(search, &(struct search_set){ far, 1 }, 1);
+	while (!r && (r = search_ask(search, &set, &nth, &times)) > 0)
+		for (r = 0; times; times--)
+			search_tell(search, sim_run(&s, set.tests, set.len));
+	*ret = search_result(search).end;
+	search_free(search);
+	return r;
+}
+
+static void test_no_memory(void)
+{
+	struct shape shape = { .tests = 12, .chains = 2, .links = 2 };
+	struct sim s = sim_of(&shape, 1);
+	cleanup(sim_sweep_done) struct sim_sweep w = sim_sweep(&s, 6, false);
+	unsigned wrong = 0;
+	int n = 1;
+	for (; fault_walk_on(n); n++) {
+		enum search_end end = SEARCH_GOING;
+		int r = search_whole(s, &w, &end);
+		wrong += fault_walk_hit() ? r != -ENOMEM : r || end != SEARCH_FOUND;
+	}
+	tap_ok(!wrong && n > 30, "no memory, at each of %d allocations", n - 1);
+}
+
 int main(void)
 {
 	test_random();
@@ -300,5 +336,6 @@ int main(void)
 	test_ends();
 	test_hint();
 	test_asked_again();
+	test_no_memory();
 	return tap_done();
 }

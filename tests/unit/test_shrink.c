@@ -1,8 +1,10 @@
+#include <errno.h>
 #include <stdio.h>
 
 #include "runner/shrink/shrink.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/text.h"
+#include "tests/lib/fault_walk.h"
 #include "tests/lib/sim.h"
 #include "tests/lib/tap.h"
 
@@ -311,6 +313,49 @@ static void test_cost(void)
 	}
 }
 
+/* Of a history that answers everything. */
+static int recall(struct world *w, bool *ret)
+{
+	struct shrink *s = shrink_new(&(struct shrink_setup){ 0 });
+	if (!s)
+		return -ENOMEM;
+	const struct shrink_ask *asks;
+	size_t len = 1;
+	int r = 0;
+	for (size_t i = 0; i < w->len && !r; i++)
+		r = shrink_add(s, &w->history, w->sims[i].test, SEARCH_EITHER);
+	while (!r && len && !(r = shrink_round(s, &asks, &len))) {
+		for (size_t i = 0; i < len; i++) {
+			cleanup(order_done) struct order o = ORDER_NULL;
+			r = r ? r : shrink_order(&asks[i], &w->history, &o);
+			const struct played *p = o.name ? history_find(&w->history, o.name) : NULL;
+			shrink_tell(s, i, p ? played_outcome(p, asks[i].test) : OUTCOME_ABSENT);
+		}
+	}
+	*ret = !r && shrink_result(s, 0).end == SEARCH_FOUND;
+	shrink_free(s);
+	return r;
+}
+
+static void test_no_memory(void)
+{
+	cleanup(world_done) struct world w = world_of(12, 2, 4);
+	add_chain(&w.sims[0], 2, (uint32_t[]){ 5, 8 });
+	add_chain(&w.sims[1], 1, (uint32_t[]){ 9 });
+	sweep(&w, 5);
+	struct shrink *s = begin(&w);
+	work(&w, s, false, SIZE_MAX);
+	shrink_free(s);
+	unsigned wrong = 0;
+	int n = 1;
+	for (; fault_walk_on(n); n++) {
+		bool found = false;
+		int r = recall(&w, &found);
+		wrong += fault_walk_hit() ? r != -ENOMEM : r || !found;
+	}
+	tap_ok(!wrong && n > 50, "no memory, at each of %d allocations", n - 1);
+}
+
 int main(void)
 {
 	test_shared();
@@ -318,5 +363,6 @@ int main(void)
 	test_resumed();
 	test_names();
 	test_cost();
+	test_no_memory();
 	return tap_done();
 }
