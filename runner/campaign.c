@@ -138,11 +138,12 @@ static int ask_plan(struct campaign *c, struct err *e)
 	const struct played *first = first_order(c);
 	if (!first || !first->collected_len)
 		return 0;
-	if (c->setup->measured)
-		c->setup->measured(c->setup->with, first->seconds);
+	int r = c->setup->measured ? c->setup->measured(c->setup->with, first->seconds, e) : 0;
+	if (r)
+		return r;
 	cleanup_free double *seconds = NULL;
 	const struct plan_facts known = facts(c, &seconds);
-	int r = plan_make(c->setup->ask, &known, &c->history.roster, &c->plan, e);
+	r = plan_make(c->setup->ask, &known, &c->history.roster, &c->plan, e);
 	return r ? r : round_of(c, c->plan.orders, c->plan.len, e);
 }
 
@@ -387,10 +388,9 @@ static int ended(void *with, const struct order *order, const struct order_resul
 	(void)e;
 	struct campaign *c = with;
 	c->running--;
-	if (c->step == CAMPAIGN_FIRST) {
-		c->fresh = true;
+	if (!c->fresh)
 		c->first = *result;
-	}
+	c->fresh = true;
 	return 0;
 }
 

@@ -22,8 +22,8 @@ struct campaign_setup {
 	bool shrink;             /* search for polluters */
 	unsigned confirm;        /* of searches; 0: SEARCH_CONFIRM */
 	int64_t (*now_ms)(void);
-	/* How long one order takes is known. */
-	void (*measured)(void *with, double seconds);
+	/* How long one order takes is known, and what its cell was. */
+	int (*measured)(void *with, double seconds, struct err *e);
 	/* What the searches will still cost, before each round of theirs; may be NULL. */
 	void (*searching)(void *with, const struct shrink_cost *cost);
 	void *with;
@@ -65,7 +65,7 @@ struct campaign {
 	double *test_seconds; /* by number, in the canonical order */
 	size_t test_seconds_len;
 
-	bool fresh; /* the first order ran in this process: `first` is what it did */
+	bool fresh; /* an order ended in this process: `first` is what the first of them did */
 	struct order_result first;
 	bool spoke;        /* an adapter said hello in it */
 	bool budget_spent; /* and something was left to do */

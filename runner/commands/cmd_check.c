@@ -44,12 +44,16 @@ static void check_done(struct check *check)
 
 /* ---- running ---- */
 
-static void measured(void *with, double seconds)
+static int measured(void *with, double seconds, struct err *e)
 {
 	struct check *check = with;
 	uint32_t *timeout_ms = &check->job.prepared.spec.timeout_ms;
 	if (!*timeout_ms)
 		*timeout_ms = HANG_MS + (uint32_t)(seconds * 1000 * HANG_TIMES);
+	if (!check->campaign.fresh)
+		return 0;
+	check->job.about.isolation = &check->campaign.first.isolation; /* after a kill it is wanted */
+	return job_save_about(&check->job, e);
 }
 
 static int run_orders(struct check *check, struct err *e)
@@ -297,6 +301,7 @@ static int run_check(struct check *check, const char *resume, struct err *e)
 	campaign_init(&check->campaign, &check->setup);
 	r = resume ? job_continue(job, CONFIG_CHECK, resume, check->earlier, e)
 		   : job_begin(job, CONFIG_CHECK, plan, e);
+	job->about.plan = plan;
 	if (!r && resume)
 		r = read_back(check, e);
 	r = r ? r : run_orders(check, e);
