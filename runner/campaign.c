@@ -394,6 +394,36 @@ static int ended(void *with, const struct order *order, const struct order_resul
 	return 0;
 }
 
+/* A new process, and its tests as long as they took in the canonical order. */
+static double estimate(const struct campaign *c, const struct order *o)
+{
+	const struct played *first = first_order(c);
+	double seconds = first ? first->seconds : 0;
+	for (size_t i = 0; i < c->test_seconds_len && !o->as_collected; i++)
+		seconds -= c->test_seconds[i];
+	for (size_t i = 0; i < o->tests_len; i++)
+		if (o->tests[i] < c->test_seconds_len)
+			seconds += c->test_seconds[o->tests[i]];
+	return seconds > 0 ? seconds : 0;
+}
+
+static void left(void *with, struct progress_left *ret)
+{
+	const struct campaign *c = with;
+	*ret = (struct progress_left){ .more = c->step < CAMPAIGN_OVER };
+	for (size_t i = c->round.next; i < c->round.len; i++) {
+		ret->seconds += estimate(c, c->round.at[i]);
+		ret->orders++;
+	}
+	if (c->step != CAMPAIGN_SHRINK || !c->shrink || !ret->orders)
+		return;
+	size_t runs = shrink_cost(c->shrink).runs;
+	if (runs > ret->orders) {
+		ret->seconds *= (double)runs / (double)ret->orders;
+		ret->orders = runs;
+	}
+}
+
 /* How long a test took in the canonical order. */
 static int keep_seconds(struct campaign *c, const cJSON *line, struct err *e)
 {

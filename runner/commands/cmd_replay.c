@@ -4,6 +4,7 @@
 
 #include "runner/campaign.h"
 #include "runner/command.h"
+#include "runner/earlier.h"
 #include "runner/job.h"
 #include "runner/judge/findings.h"
 #include "runner/printable.h"
@@ -27,7 +28,7 @@ struct part {
 struct replay {
 	const struct config *config;
 	struct job job;
-	cJSON *earlier; /* run.json */
+	const struct earlier *earlier;
 	struct campaign_setup setup;
 	struct campaign campaign; /* what the run knows; it runs nothing */
 	struct findings findings;
@@ -54,7 +55,6 @@ static void replay_done(struct replay *r)
 	findings_done(&r->findings);
 	campaign_done(&r->campaign);
 	job_done(&r->job);
-	cJSON_Delete(r->earlier);
 	strv_done(&r->notes);
 }
 
@@ -432,7 +432,7 @@ static int write_json(const struct replay *r, FILE *out, struct err *e)
 static int compare_world(struct replay *r, struct err *e)
 {
 	cleanup_json cJSON *now = about_environment(&r->job.prepared);
-	const cJSON *then = cJSON_GetObjectItemCaseSensitive(r->earlier, "environment");
+	const cJSON *then = cJSON_GetObjectItemCaseSensitive(r->earlier->about, "environment");
 	if (!now)
 		return no_memory(e);
 	const cJSON *item;
@@ -454,11 +454,12 @@ static int compare_world(struct replay *r, struct err *e)
 	return 0;
 }
 
-static int run_replay(struct replay *r, const char *path, struct err *e)
+static int run_replay(struct replay *r, struct err *e)
 {
 	const struct config *c = r->config;
 	int err = job_prepare(&r->job, c, "replay", e);
-	err = err ? err : job_continue(&r->job, CONFIG_REPLAY, path, r->earlier, e);
+	err = err ? err
+		  : job_continue(&r->job, CONFIG_REPLAY, r->earlier->path, r->earlier->about, e);
 	if (err)
 		return err;
 	r->setup = (struct campaign_setup){
@@ -487,46 +488,21 @@ static int run_replay(struct replay *r, const char *path, struct err *e)
 	return r->lanes.interrupted ? STATUS_INTERRUPTED : is_same(r) ? 0 : STATUS_FAILED;
 }
 
-static int missing(const char *what, const char *hint, struct err *e)
-{
-	err_set(e, EINVAL, "replay needs %s", what);
-	err_hint(e, "%s", hint);
-	return err_status(e, STATUS_USAGE);
-}
-
-/* From wherever: a run that is named by its path says which project it is of. */
-static int find_run(struct config *c, int argc, const char *const *argv, char **ret, struct err *e)
-{
-	int r = config_words(c, CONFIG_REPLAY, argc, argv, e);
-	if (r)
-		return r;
-	if (!c->words.len)
-		return missing("a run", "fumehood replay RUN FINDING; the latest run is: latest", e);
-	if (c->words.len < 2)
-		return missing("an order or a finding of that run",
-			       "such as canonical, reverse, or the id of a finding", e);
-	if (strchr(c->words.at[0], '/'))
-		return ledger_find(c->words.at[0], "", NULL, ret, e);
-	cleanup(config_done) struct config here = CONFIG_NULL;
-	r = config_load(&here, CONFIG_REPLAY, argc, argv, e);
-	return r ? r : ledger_find(c->words.at[0], here.project.path, here.home, ret, e);
-}
-
 static int run(int argc, const char *const *argv, struct err *e)
 {
-	cleanup(config_done) struct config words = CONFIG_NULL;
-	cleanup(config_done) struct config c = CONFIG_NULL;
-	cleanup(replay_done) struct replay replay = { .config = &c, .job = JOB_NULL };
-	cleanup(ledger_done) struct ledger ledger = LEDGER_NULL;
-	cleanup_free char *path = NULL;
-	int r = find_run(&words, argc, argv, &path, e);
-	r = r ? r : ledger_open(path, &ledger, e);
-	r = r ? r : ledger_load(&ledger, "run.json", &replay.earlier, e);
-	r = r ? r : config_load_again(&c, CONFIG_REPLAY, replay.earlier, argc, argv, e);
+	cleanup(earlier_done) struct earlier earlier = EARLIER_NULL;
+	cleanup(replay_done) struct replay replay = { .earlier = &earlier, .job = JOB_NULL };
+	int r = earlier_find(&earlier, CONFIG_REPLAY, "replay", argc, argv, e);
 	if (r)
 		return r;
-	replay.what = words.words.at[1];
-	return run_replay(&replay, path, e);
+	if (earlier.words.words.len < 2) {
+		err_set(e, EINVAL, "replay needs an order or a finding of that run");
+		err_hint(e, "such as canonical, reverse, or the id of a finding");
+		return err_status(e, STATUS_USAGE);
+	}
+	replay.config = &earlier.config;
+	replay.what = earlier.words.words.at[1];
+	return run_replay(&replay, e);
 }
 
 const struct command cmd_replay = {
