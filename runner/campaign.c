@@ -7,6 +7,8 @@
 
 #include "runner/drive/vary.h"
 #include "runner/judge/findings.h"
+#include "runner/ledger.h"
+#include "runner/plan/given.h"
 #include "runner/progress.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
@@ -480,6 +482,11 @@ static void left(void *with, struct progress_left *ret)
 				       .more = c->step < CAMPAIGN_OVER };
 	for (size_t i = c->round.next; i < c->round.len; i++)
 		ret->seconds += seconds_of(c, c->round.at[i]);
+	if (c->step != CAMPAIGN_SHRINK || !c->shrink)
+		return;
+	size_t runs = shrink_cost(c->shrink).runs; /* those of this round among them */
+	size_t round = c->round.len < runs ? c->round.len : runs;
+	ret->orders += runs - round;
 }
 
 struct lanes_source campaign_source(struct campaign *c)
@@ -505,6 +512,25 @@ void campaign_adopt_searches(struct campaign *c, struct shrink *shrink)
 	c->shrink = shrink;
 	c->spoke = true;
 	c->step = CAMPAIGN_SHRINK;
+}
+
+int campaign_save_sets(const struct campaign *c, struct ledger *l, struct err *e)
+{
+	int r = 0;
+	for (size_t i = 0; c->shrink && i < shrink_len(c->shrink) && !r; i++) {
+		const struct search_result result = shrink_result(c->shrink, i);
+		cleanup(order_done) struct order o = ORDER_NULL;
+		if (!result.any)
+			continue;
+		if (shrink_order_found(&result, &c->history, &o))
+			return no_memory(e);
+		cleanup_free char *file = shrink_file(&o);
+		cleanup_free char *text = given_write(&c->history.roster, o.tests, o.tests_len);
+		if (!file || !text)
+			return no_memory(e);
+		r = ledger_save(l, file, text, strlen(text), e);
+	}
+	return r;
 }
 
 void campaign_done(struct campaign *c)

@@ -81,4 +81,7 @@ int campaign_recall(struct campaign *c, struct err *e);
 int campaign_judge(struct campaign *c, struct err *e);
 /* Nothing is run but these searches, which are kept. After the lines, before the source. */
 void campaign_adopt_searches(struct campaign *c, struct shrink *shrink);
+/* The sets that were found, as order files of the run folder, under the names of their orders. */
+struct ledger;
+int campaign_save_sets(const struct campaign *c, struct ledger *l, struct err *e);
 void campaign_done(struct campaign *c);

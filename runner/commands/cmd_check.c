@@ -13,6 +13,7 @@
 #include "runner/report/check.h"
 #include "runner/report/matrix.h"
 #include "runner/report/report.h"
+#include "runner/report/shrink.h"
 #include "runner/terminal.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/clock.h"
@@ -28,6 +29,8 @@ struct check {
 	struct campaign_setup setup;
 	struct campaign campaign;
 	struct lanes_result lanes;
+	struct progress progress;
+	bool cost_told;
 	cJSON *earlier; /* run.json of the run that goes on; NULL: it is a new one */
 	struct strv plan;
 	struct given given; /* with --order */
@@ -56,12 +59,21 @@ static int measured(void *with, double seconds, struct err *e)
 	return job_save_about(&check->job, e);
 }
 
+static void searching(void *with, const struct shrink_cost *cost)
+{
+	struct check *check = with;
+	if (check->cost_told || check->config->quiet)
+		return;
+	check->cost_told = true;
+	progress_hide(&check->progress);
+	shrink_tell_cost(cost, &check->campaign.history, stderr);
+}
+
 static int run_orders(struct check *check, struct err *e)
 {
 	const struct config *c = check->config;
 	struct terminal terminal = terminal_of(STDERR_FILENO, c->color, getenv);
-	struct progress progress;
-	progress_begin(&progress, c->quiet ? NULL : stderr, &terminal, clock_ms);
+	progress_begin(&check->progress, c->quiet ? NULL : stderr, &terminal, clock_ms);
 	struct order_setup order = job_order_setup(&check->job);
 	order.keeps = NULL;
 	const struct lanes_setup lanes = {
@@ -69,11 +81,11 @@ static int run_orders(struct check *check, struct err *e)
 		.lanes = c->lanes ? c->lanes : lanes_default(),
 		.ledger = &check->job.ledger,
 		.roster = &check->campaign.history.roster,
-		.progress = &progress,
+		.progress = &check->progress,
 	};
 	const struct lanes_source source = campaign_source(&check->campaign);
 	int r = lanes_run(&lanes, &source, &check->lanes, e);
-	progress_done(&progress);
+	progress_done(&check->progress);
 	return r;
 }
 
@@ -264,7 +276,8 @@ static int report(struct check *check, struct err *e)
 		.skipped = &skipped,
 		.searched = check->config->shrink,
 	};
-	r = tell(check, &report, &hints, e);
+	r = campaign_save_sets(k, &check->job.ledger, e);
+	r = r ? r : tell(check, &report, &hints, e);
 	return r ? r : s.verdict.status;
 }
 
@@ -296,6 +309,7 @@ static int run_check(struct check *check, const char *resume, struct err *e)
 		.confirm = c->confirm,
 		.now_ms = clock_ms,
 		.measured = measured,
+		.searching = searching,
 		.with = check,
 	};
 	campaign_init(&check->campaign, &check->setup);

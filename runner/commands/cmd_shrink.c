@@ -7,7 +7,6 @@
 #include "runner/earlier.h"
 #include "runner/job.h"
 #include "runner/judge/findings.h"
-#include "runner/plan/given.h"
 #include "runner/printable.h"
 #include "runner/progress.h"
 #include "runner/report/shrink.h"
@@ -134,15 +133,20 @@ static void searching(void *with, const struct shrink_cost *cost)
 	if (s->earlier.config.quiet || cost->tests == s->told)
 		return;
 	s->told = cost->tests;
-	cleanup_free char *text = shrink_told_cost(cost, &s->campaign.history);
 	progress_hide(&s->progress);
-	fprintf(stderr, "%s\n", text ? text : "");
+	shrink_tell_cost(cost, &s->campaign.history, stderr);
 }
 
 static int next(void *with, const struct order **ret, struct err *e)
 {
 	struct shrinking *s = with;
 	return s->silent ? 0 : s->campaign_source.next(&s->campaign, ret, e);
+}
+
+static void left(void *with, struct progress_left *ret)
+{
+	const struct shrinking *s = with;
+	s->campaign_source.left(s->campaign_source.with, ret);
 }
 
 static int line(void *with, const char *kind, const cJSON *text, struct err *e)
@@ -179,7 +183,9 @@ static int run_orders(struct shrinking *s, struct err *e)
 		.roster = &s->campaign.history.roster,
 		.progress = &s->progress,
 	};
-	const struct lanes_source source = { .next = next, .line = line, .ended = ended, .with = s };
+	const struct lanes_source source = {
+		.next = next, .line = line, .ended = ended, .left = left, .with = s
+	};
 	s->campaign_source = campaign_source(&s->campaign);
 	int r = lanes_run(&lanes, &source, &s->lanes, e);
 	progress_done(&s->progress);
@@ -187,28 +193,6 @@ static int run_orders(struct shrinking *s, struct err *e)
 }
 
 /* ---- reporting ---- */
-
-/* The sets that were found as orders: what replays them, here or in a plan. */
-static int save_orders(struct shrinking *s, struct err *e)
-{
-	const struct campaign *k = &s->campaign;
-	for (size_t i = 0; i < shrink_len(k->shrink); i++) {
-		const struct search_result result = shrink_result(k->shrink, i);
-		cleanup(order_done) struct order o = ORDER_NULL;
-		if (!result.any)
-			continue;
-		if (shrink_order_found(&result, &k->history, &o))
-			return no_memory(e);
-		cleanup_free char *file = shrink_file(&o);
-		cleanup_free char *text = given_write(&k->history.roster, o.tests, o.tests_len);
-		if (!file || !text)
-			return no_memory(e);
-		int r = ledger_save(&s->job.ledger, file, text, strlen(text), e);
-		if (r)
-			return r;
-	}
-	return 0;
-}
 
 /* Ids that the run had and the project has no more: then an answer says nothing. */
 static bool has_changed(const struct shrinking *s)
@@ -238,7 +222,7 @@ static int report(struct shrinking *s, struct err *e)
 		err_hint(e, "run fumehood check again");
 		return err_status(e, STATUS_DATA);
 	}
-	int r = save_orders(s, e);
+	int r = campaign_save_sets(&s->campaign, &s->job.ledger, e);
 	r = r ? r : (c->json ? shrink_write_json : shrink_write_text)(&report, stdout, e);
 	return r ? r : shrink_status(&report);
 }

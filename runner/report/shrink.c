@@ -15,18 +15,6 @@ static int no_memory(struct err *e)
 	return err_set(e, ENOMEM, "tell what was found: no memory");
 }
 
-int shrink_order_found(const struct search_result *result, const struct history *h, struct order *ret)
-{
-	const struct shrink_ask ask = { .test = result->test, .before = result->set, .nth = 1 };
-	return shrink_order(&ask, h, ret);
-}
-
-char *shrink_file(const struct order *o)
-{
-	char *name = NULL;
-	return asprintf(&name, "%.*s.json", (int)strcspn(o->name, "-"), o->name) < 0 ? NULL : name;
-}
-
 int shrink_status(const struct shrink_report *r)
 {
 	bool flaky = false;
@@ -65,16 +53,13 @@ static double order_seconds(const struct history *h)
 	return 0;
 }
 
-char *shrink_told_cost(const struct shrink_cost *cost, const struct history *h)
+void shrink_tell_cost(const struct shrink_cost *cost, const struct history *h, FILE *out)
 {
-	char *text = NULL;
-	double seconds = (double)cost->runs * order_seconds(h);
-	int n = asprintf(&text,
-			 "%zu test%s to search for: about %zu order%s, %.0f s one after another; "
-			 "at most %zu orders",
-			 cost->tests, cost->tests == 1 ? "" : "s", cost->runs,
-			 cost->runs == 1 ? "" : "s", seconds, cost->runs_max);
-	return n < 0 ? NULL : text;
+	fprintf(out,
+		"%zu test%s to search for: about %zu order%s, %.0f s one after another; at most "
+		"%zu orders\n",
+		cost->tests, cost->tests == 1 ? "" : "s", cost->runs, cost->runs == 1 ? "" : "s",
+		(double)cost->runs * order_seconds(h), cost->runs_max);
 }
 
 /* ---- for people ---- */

@@ -23,10 +23,5 @@ int shrink_status(const struct shrink_report *r);
 int shrink_write_text(const struct shrink_report *r, FILE *out, struct err *e);
 int shrink_write_json(const struct shrink_report *r, FILE *out, struct err *e);
 
-/* The order in which a set was found, under the name of its first run. 0 or -ENOMEM. */
-int shrink_order_found(const struct search_result *result, const struct history *h,
-		       struct order *ret);
-/* The file of the run folder that holds it as ids: "x1234abcd.json". The caller's; NULL: no memory. */
-char *shrink_file(const struct order *o);
-/* What searches will still cost, in a sentence. The caller's; NULL: no memory. */
-char *shrink_told_cost(const struct shrink_cost *cost, const struct history *h);
+/* What searches will still cost, in a line. */
+void shrink_tell_cost(const struct shrink_cost *cost, const struct history *h, FILE *out);

@@ -338,3 +338,15 @@ int shrink_order(const struct shrink_ask *ask, const struct history *h, struct o
 		*ret = take(&o, ORDER_NULL);
 	return r;
 }
+
+int shrink_order_found(const struct search_result *result, const struct history *h, struct order *ret)
+{
+	const struct shrink_ask ask = { .test = result->test, .before = result->set, .nth = 1 };
+	return shrink_order(&ask, h, ret);
+}
+
+char *shrink_file(const struct order *o)
+{
+	char *name = NULL;
+	return asprintf(&name, "%.*s.json", (int)strcspn(o->name, "-"), o->name) < 0 ? NULL : name;
+}

@@ -50,3 +50,8 @@ void shrink_free(struct shrink *s);
  * ids (more, should another list have them), -nth. When the history has an ended order of that name, it
  * is the answer. 0 or -ENOMEM. */
 int shrink_order(const struct shrink_ask *ask, const struct history *h, struct order *ret);
+/* The order in which a set was found, under the name of its first run. 0 or -ENOMEM. */
+int shrink_order_found(const struct search_result *result, const struct history *h,
+		       struct order *ret);
+/* What a file of its ids is called: "x1234abcd.json". The caller's; NULL: no memory. */
+char *shrink_file(const struct order *o);
