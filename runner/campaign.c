@@ -464,31 +464,6 @@ int campaign_line(void *with, const char *kind, const cJSON *line, struct err *e
 	return r || !text_eq(kind, "test") ? r : keep_seconds(c, line, e);
 }
 
-/* As the plan reckons; 0: it stands in none. */
-static double seconds_of(const struct campaign *c, const struct order *order)
-{
-	const struct plan *plans[] = { &c->plan, &c->more, &c->isolated };
-	for (size_t i = 0; i < countof(plans); i++)
-		for (size_t k = 0; k < plans[i]->len; k++)
-			if (order == &plans[i]->orders[k])
-				return plans[i]->seconds[k];
-	return 0;
-}
-
-static void left(void *with, struct progress_left *ret)
-{
-	const struct campaign *c = with;
-	*ret = (struct progress_left){ .orders = c->round.len - c->round.next,
-				       .more = c->step < CAMPAIGN_OVER };
-	for (size_t i = c->round.next; i < c->round.len; i++)
-		ret->seconds += seconds_of(c, c->round.at[i]);
-	if (c->step != CAMPAIGN_SHRINK || !c->shrink)
-		return;
-	size_t runs = shrink_cost(c->shrink).runs; /* those of this round among them */
-	size_t round = c->round.len < runs ? c->round.len : runs;
-	ret->orders += runs - round;
-}
-
 struct lanes_source campaign_source(struct campaign *c)
 {
 	return (struct lanes_source){
