@@ -312,7 +312,6 @@ int check_write_text(const struct check_report *c, const struct report_look *loo
 			     &c->summary->writes, STYLE_YELLOW);
 		page_changes(&s.page, "Changed by no test", &c->summary->unattributed, STYLE_YELLOW);
 		page_survivors(&s.page);
-		page_accepted(&s.page);
 		page_lines(&s.page, "Likely causes", look->hints);
 		page_lines(&s.page, "To know", (const char *const *)c->summary->notes.at);
 		page_accepted(&s.page);
