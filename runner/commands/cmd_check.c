@@ -4,6 +4,7 @@
 
 #include "runner/campaign.h"
 #include "runner/command.h"
+#include "runner/drive/touched.h"
 #include "runner/job.h"
 #include "runner/judge/collection.h"
 #include "runner/judge/findings.h"
@@ -33,7 +34,8 @@ struct check {
 	bool cost_told;
 	cJSON *earlier; /* run.json of the run that goes on; NULL: it is a new one */
 	struct strv plan;
-	struct given given; /* with --order */
+	struct given given;  /* with --order */
+	struct strv touched; /* with --select: files that were changed */
 };
 
 static void check_done(struct check *check)
@@ -43,6 +45,7 @@ static void check_done(struct check *check)
 	cJSON_Delete(check->earlier);
 	strv_done(&check->plan);
 	given_done(&check->given);
+	strv_done(&check->touched);
 }
 
 /* ---- running ---- */
@@ -119,7 +122,7 @@ static int judge(const struct check *check, const struct findings *f, struct sum
 		 struct err *e)
 {
 	struct status_facts *facts = &s->facts;
-	facts->tests = check->campaign.classes.len;
+	facts->tests = check->campaign.classes.due_len;
 	facts->coupled = facts->vanished = facts->failed = facts->absent = 0;
 	facts->timed_out = facts->died = false;
 	facts->command = 0;
@@ -290,14 +293,22 @@ static int read_back(struct check *check, struct err *e)
 	return r ? err_in(e, "resume") : 0;
 }
 
+static int find_touched(struct check *check, struct err *e)
+{
+	const char *select = check->config->plan.select;
+	const char *base = select ? strchr(select, ':') : NULL;
+	check->setup.facts.touched = &check->touched;
+	return select ? touched_files(&check->job.prepared.spec, base ? base + 1 : NULL,
+				      &check->touched, e)
+		      : 0;
+}
+
 static int run_check(struct check *check, const char *resume, struct err *e)
 {
 	static const char *const plan[] = { "canonical", NULL };
 	const struct config *c = check->config;
 	struct job *job = &check->job;
-	int r = plan_check(&c->plan, e);
-	if (!r && c->plan.order)
-		r = given_load(c->plan.order, &check->given, e);
+	int r = c->plan.order ? given_load(c->plan.order, &check->given, e) : 0;
 	r = r ? r : job_prepare(job, c, "check", e);
 	if (r)
 		return r;
@@ -312,6 +323,9 @@ static int run_check(struct check *check, const char *resume, struct err *e)
 		.searching = searching,
 		.with = check,
 	};
+	r = find_touched(check, e);
+	if (r)
+		return r;
 	campaign_init(&check->campaign, &check->setup);
 	r = resume ? job_continue(job, CONFIG_CHECK, resume, check->earlier, e)
 		   : job_begin(job, CONFIG_CHECK, plan, e);

@@ -193,7 +193,9 @@ static int settle(struct session *s, enum outcome outcome, const char *message, 
 					   &s->window, e);
 		s->test = NOBODY;
 	}
-	for (size_t i = s->chronicle.suite.session_at; !r && i < s->chronicle.suite.ids.len; i++)
+	bool due = !order_collects(s->setup->order);
+	for (size_t i = s->chronicle.suite.session_at; !r && due && i < s->chronicle.suite.ids.len;
+	     i++)
 		if (!s->chronicle.suite.ran[i])
 			r = chronicle_test(&s->chronicle, (int)i, OUTCOME_ABSENT, NULL, why,
 					   &s->window, e);
@@ -238,7 +240,7 @@ static const char *need_of(const struct order *o)
 		return "repeat";
 	if (text_eq(o->shuffle, "native") && o->as_collected)
 		return "native";
-	return o->as_collected ? NULL : "reorder";
+	return o->as_collected || order_collects(o) ? NULL : "reorder";
 }
 
 /* What the session that begins is to do. */
@@ -247,9 +249,10 @@ static int put_plan(const struct session *s, const char *need, const char *name,
 	const struct suite *suite = &s->chronicle.suite;
 	cleanup(strv_done) struct strv ids = STRV_NULL;
 	cleanup_json cJSON *plan = cJSON_CreateObject();
+	bool collect = order_collects(s->setup->order);
 	bool whole = !suite_plan(suite, &ids) && cJSON_AddNumberToObject(plan, "v", 1) &&
-		     cJSON_AddStringToObject(plan, "mode", "run");
-	if (whole && !suite->all)
+		     cJSON_AddStringToObject(plan, "mode", collect ? "collect" : "run");
+	if (whole && !suite->all && !collect)
 		whole = json_add(plan, "tests", json_texts((const char *const *)ids.at));
 	const struct {
 		const char *need;

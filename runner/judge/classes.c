@@ -182,7 +182,7 @@ static enum dimension dimension_of(const struct order *o)
 
 static bool tells(const struct played *p)
 {
-	return p->ended && !p->interrupted &&
+	return p->ended && !p->interrupted && !played_collects(p) &&
 	       (p->order.role == ROLE_SWEEP || p->order.role == ROLE_CONFIRM);
 }
 
@@ -702,6 +702,20 @@ static void begin_tests(struct judging *j)
 	}
 }
 
+/* Those that a collection alone told of were not selected. */
+static void find_due(struct judging *j)
+{
+	for (size_t i = 0; i < j->c->history->len; i++) {
+		const struct played *p = order_at(j, i);
+		for (size_t k = 0; k < p->collected_len && !played_collects(p); k++)
+			j->c->tests[p->collected[k]].due = true;
+		for (size_t k = 0; k < p->order.tests_len && !played_collects(p); k++)
+			j->c->tests[p->order.tests[k]].due = true;
+		for (size_t k = 0; k < p->asked_len; k++)
+			j->c->tests[p->asked[k]].due = true;
+	}
+}
+
 static void tell_orders(struct judging *j)
 {
 	for (size_t i = 0; i < j->c->history->len; i++) {
@@ -726,7 +740,10 @@ static void settle(struct judging *j)
 		const struct tally *tally = &j->tallies[i];
 		struct class_facts *f = &t->facts;
 		f->firm = tally->failing > 1 || (tally->repeats && is_green(f, tally));
-		t->class = class_of(f);
+		t->class = t->due ? class_of(f) : CLASS_N;
+		if (!t->due)
+			continue;
+		j->c->due_len++;
 		t->eligible = t->class == CLASS_STABLE_PASS && !t->absent;
 		find_reruns(j, t, tally);
 		j->c->counts[t->class]++;
@@ -740,6 +757,7 @@ int classes_judge(const struct history *h, const struct marks *marks, struct cla
 	if (make_room(&j))
 		return -ENOMEM;
 	begin_tests(&j);
+	find_due(&j);
 	group_orders(&j);
 	tell_orders(&j);
 	for (size_t i = 0; i < c.columns_len; i++)

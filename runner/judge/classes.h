@@ -73,9 +73,10 @@ const char *class_code(enum class class, const struct class_facts *f);
 /* Orders are told by their index in the history, which is that of the plan. */
 struct judged {
 	struct class_facts facts;
-	enum class class;
-	bool eligible; /* as evidence: it is stable_pass, and absent nowhere */
-	unsigned ran;  /* in the orders of the score: canonical and shuffled ones */
+	bool due;         /* some order was to run it */
+	enum class class; /* CLASS_N: none was, it was not selected */
+	bool eligible;    /* as evidence: it is stable_pass, and absent nowhere */
+	unsigned ran;     /* in the orders of the score: canonical and shuffled ones */
 	unsigned bad;
 	unsigned absent;     /* orders, whoever is to blame */
 	unsigned random_ran; /* in the shuffled ones with a seed: a bound is stated by them */
@@ -96,6 +97,7 @@ struct classes {
 	size_t columns_len;
 	uint32_t *groups; /* by order: the first order that was the same */
 	char *vectors;    /* [test * columns_len + column]: outcome_letter(), or VECTOR_NOT_IN */
+	size_t due_len;   /* of the tests, those that some order was to run */
 	size_t counts[CLASS_N];
 };
 #define CLASSES_NULL  ((struct classes){ 0 })

@@ -26,8 +26,8 @@ enum class order_class(const struct class_facts *f) {
  * told by what was changed. */
 static enum class class_told(const struct judged *j) {
 	struct class_facts facts = j->facts; facts.marks &= ~(unsigned)(MARK_DAMAGE | MARK_FIXTURE);
-	enum class class = class_of(&facts);
-	return class_rows[class].code ? class : CLASS_N;
+	enum class class = j->due ? class_of(&facts) : CLASS_N;
+	return class != CLASS_N && class_rows[class].code ? class : CLASS_N;
 }
 
 static uint32_t alone_order(const struct history *h, uint32_t test)

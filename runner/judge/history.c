@@ -75,6 +75,11 @@ static enum outcome outcome_in(const struct played *p, uint32_t test, bool again
 	return OUTCOME_N;
 }
 
+bool played_collects(const struct played *p)
+{
+	return !p->order.as_collected && !p->asked_len;
+}
+
 enum outcome played_outcome(const struct played *p, uint32_t test)
 {
 	return outcome_in(p, test, false);

@@ -64,4 +64,6 @@ uint32_t history_test(const struct history *h, const char *order, char *id);
  * the order does not hold it. */
 enum outcome played_outcome(const struct played *p, uint32_t test);
 enum outcome played_again(const struct played *p, uint32_t test);
+/* It asked which tests there are, and ran none. */
+bool played_collects(const struct played *p);
 void history_done(struct history *h);

@@ -18,6 +18,11 @@ const char *const shuffle_names[] = { "shuffle",         "python",          "nat
 				      "shuffle-modules", "shuffle-classes", "reverse",
 				      "pairs",           "given",           NULL };
 
+bool order_collects(const struct order *o)
+{
+	return !o->as_collected && !o->tests_len;
+}
+
 void order_done(struct order *o)
 {
 	free(o->name);

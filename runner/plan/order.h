@@ -45,6 +45,8 @@ struct order {
 };
 #define ORDER_NULL ((struct order){ 0 })
 
+/* It runs no test: which ones there are is all that is asked. */
+bool order_collects(const struct order *o);
 void order_done(struct order *o);
 
 /* Its "shuffle" and "seed", as ledger lines tell them. */

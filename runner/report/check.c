@@ -11,10 +11,10 @@
 
 struct check_counts check_counts(const struct check_report *c)
 {
-	struct check_counts n = { .tests = c->classes->len };
+	struct check_counts n = { .tests = c->classes->due_len };
 	for (size_t i = 0; i < c->history->len; i++) {
 		const struct played *p = &c->history->orders[i];
-		if (!p->ended || p->order.role == ROLE_REPLAY)
+		if (!p->ended || p->order.role == ROLE_REPLAY || played_collects(p))
 			continue;
 		bool isolated = p->order.view == VIEW_ISOLATED;
 		n.orders++;

@@ -77,12 +77,16 @@ int matrix_write(const struct classes *c, FILE *out, struct err *e)
 	if (!orders)
 		return no_memory(e);
 	fprintf(out, "{\"version\":%d,\"orders\":%s,\n \"tests\":[", MATRIX_VERSION, orders);
+	bool first = true;
 	for (uint32_t i = 0; i < c->len; i++) {
+		if (!c->tests[i].due)
+			continue;
 		cleanup_json cJSON *row = cJSON_CreateObject();
 		cleanup_free char *text = row && fill_row(row, c, i) ? json_line(row) : NULL;
 		if (!text)
 			return no_memory(e);
-		fprintf(out, "%s%s", i ? ",\n  " : "\n  ", text);
+		fprintf(out, "%s%s", first ? "\n  " : ",\n  ", text);
+		first = false;
 	}
 	fputs("]}\n", out);
 	return ferror(out) ? err_sys(e, "write the matrix") : 0;
