@@ -1,7 +1,10 @@
 #!/bin/bash
-# Every test that Debian's python3-networkx ships, in a cell as outside. Usage: networkx.sh FUMEHOOD
+# What Debian's python3-networkx ships of tests, in a cell as outside.
+# Usage: networkx.sh FUMEHOOD PACKAGE..., such as networkx for all of it
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 project=$(mktemp -d /var/tmp/networkx.XXXXXX)
 trap 'rm -rf "$project"' EXIT
-"$here/compare.py" "$1" "$project" -- /usr/bin/python3 -m pytest -q --pyargs networkx
+fumehood=$1
+shift
+"$here/compare.py" "$fumehood" "$project" -- /usr/bin/python3 -m pytest -q --pyargs "$@"
