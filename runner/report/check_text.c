@@ -106,7 +106,8 @@ static char *outcome_of_search(const struct sheet *s, const struct finding *f)
 				      ? ""
 				      : "which tests do it was not searched for");
 	if (r->end == SEARCH_FOUND)
-		n = asprintf(&text, "%s %u of %u so, each in a fresh cell", does, r->hits, r->of);
+		n = asprintf(&text, "%s so %u of %u times, each in a fresh cell", does, r->hits,
+			     r->of);
 	else if (r->end == SEARCH_NEVER_HERMETIC)
 		n = asprintf(&text, "fails alone, too (%u of %u): it needs no other test to fail",
 			     r->hits, r->of);
@@ -114,7 +115,8 @@ static char *outcome_of_search(const struct sheet *s, const struct finding *f)
 		n = asprintf(&text, "flaky, not order: its failing orders do not repeat (%u of %u)",
 			     r->hits, r->of);
 	else if (r->any)
-		n = asprintf(&text, "%s %u of %u so; the search did not end: fewer tests may do",
+		n = asprintf(&text,
+			     "%s so %u of %u times; the search did not end: fewer tests may do",
 			     does, r->hits, r->of);
 	else
 		n = asprintf(&text, "the search for which tests do it did not end");
@@ -127,14 +129,17 @@ static char *where(const struct sheet *s, const struct finding *f)
 	const struct judged *j = &s->c->classes->tests[f->test];
 	const char *first =
 		f->order == CLASSES_NONE ? NULL : s->c->history->orders[f->order].order.name;
+	bool alone = first && s->c->history->orders[f->order].order.view == VIEW_ISOLATED;
 	cleanup(buf_done) struct buf out = BUF_NULL;
 	int r = buf_puts(&out, "");
 	if (f->class == CLASS_ABSENT)
 		r = buf_printf(&out, "was absent in %u order%s", j->absent,
 			       j->absent == 1 ? "" : "s");
+	else if (alone)
+		r = buf_printf(&out, "fails alone, and in %u of %u orders", j->bad, j->ran);
 	else if (j->bad)
 		r = buf_printf(&out, "did not pass in %u of %u orders", j->bad, j->ran);
-	if (!r && first)
+	if (!r && first && !alone)
 		r = buf_printf(&out, "%sfirst in %s", out.len ? ", " : "", first);
 	if (!r && first && j->phase && !text_eq(j->phase, "call"))
 		r = buf_printf(&out, " (%s)", j->phase);
@@ -252,8 +257,13 @@ static void looked_at(struct sheet *s)
 		return;
 	title(s, "How sure this is");
 	wrapped(s, 2, out.at);
-	if (n.random)
-		wrapped(s, 2, bound_sentence(n.random, bound));
+	if (n.random) {
+		snprintf(bound, sizeof(bound),
+			 "a test that passed in all %zu random orders fails in at most %.2g %% of all "
+			 "orders (at 95 %%)",
+			 n.random, bound_of(n.random) * 100);
+		wrapped(s, 2, bound);
+	}
 	for (size_t i = 0; i < s->c->skipped->len; i++)
 		wrapped_printable(s, 2, s->c->skipped->at[i]);
 	fputs("\n", s->page.out);
