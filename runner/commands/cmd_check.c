@@ -4,11 +4,9 @@
 
 #include "runner/campaign.h"
 #include "runner/command.h"
+#include "runner/conclusion.h"
 #include "runner/drive/touched.h"
 #include "runner/job.h"
-#include "runner/judge/collection.h"
-#include "runner/judge/findings.h"
-#include "runner/judge/summary.h"
 #include "runner/plan/given.h"
 #include "runner/progress.h"
 #include "runner/report/check.h"
@@ -115,66 +113,6 @@ static int tell_about(struct check *check, struct err *e)
 	return job_save_about(&check->job, e);
 }
 
-/* ---- the verdict ---- */
-
-/* Of a check each test counts once, by its class: what failed in some order is no matter of its own. */
-static int judge(const struct check *check, const struct findings *f, struct summary *s,
-		 struct err *e)
-{
-	struct status_facts *facts = &s->facts;
-	facts->tests = check->campaign.classes.due_len;
-	facts->coupled = facts->vanished = facts->failed = facts->absent = 0;
-	facts->timed_out = facts->died = false;
-	facts->command = 0;
-	facts->interrupted = check->lanes.interrupted;
-	facts->budget_spent = check->campaign.budget_spent;
-	for (size_t i = 0; i < f->len; i++) {
-		enum check_says says = class_rows[f->at[i].class].check;
-		bool absent = f->at[i].class == CLASS_ABSENT;
-		facts->coupled += says == CHECK_BLOCK && !absent;
-		facts->vanished += absent;
-		facts->failed += says == CHECK_FAILED;
-	}
-	verdict_done(&s->verdict);
-	return status_judge(facts, &s->verdict) ? err_set(e, ENOMEM, "judge: no memory") : 0;
-}
-
-/* ---- what was not run ---- */
-
-static int add_notes(struct strv *ret, const struct plan *plan)
-{
-	int r = 0;
-	for (size_t i = 0; i < plan->notes.len && !r; i++)
-		if (!strv_has(ret, plan->notes.at[i]))
-			r = strv_add(ret, plan->notes.at[i]);
-	return r;
-}
-
-static int add_unrun(const struct check *check, const struct plan *plan, const char *why,
-		     struct strv *ret)
-{
-	cleanup_free bool *ran = calloc(plan->len + 1, sizeof(*ran));
-	for (size_t i = 0; ran && i < plan->len; i++) {
-		const struct played *p = history_find(&check->campaign.history, plan->orders[i].name);
-		ran[i] = p && p->ended && !p->interrupted;
-	}
-	return ran ? plan_unrun(plan, ran, why, ret) : -ENOMEM;
-}
-
-static int find_skipped(const struct check *check, struct strv *ret, struct err *e)
-{
-	const struct campaign *k = &check->campaign;
-	const struct plan *plans[] = { &k->plan, &k->more, &k->isolated };
-	const char *why = check->lanes.interrupted ? "interrupted" : "the budget is spent";
-	int r = 0;
-	for (size_t i = 0; i < countof(plans) && !r; i++) {
-		r = add_notes(ret, plans[i]);
-		if (!r && (check->lanes.interrupted || k->budget_spent))
-			r = add_unrun(check, plans[i], why, ret);
-	}
-	return r ? err_set(e, ENOMEM, "tell what was not run: no memory") : 0;
-}
-
 /* ---- reporting ---- */
 
 static int find_hints(const struct check *check, const struct summary *s, struct strv *ret,
@@ -238,50 +176,27 @@ static const char *name_of_run(const struct check *check)
 	return known && text_eq(found, path) ? name : path;
 }
 
-/* Whose each change is, as far as isolated runs told. */
-static int settle(const struct campaign *k, struct summary *s, struct err *e)
-{
-	if (suspicions_settle(&k->suspicions, &k->classes, &s->leaks) ||
-	    suspicions_settle(&k->suspicions, &k->classes, &s->damage))
-		return err_set(e, ENOMEM, "settle who is suspected: no memory");
-	return 0;
-}
-
 static int report(struct check *check, struct err *e)
 {
-	cleanup(summary_done) struct summary s = SUMMARY_NULL;
-	cleanup(findings_done) struct findings f = FINDINGS_NULL;
+	cleanup(conclusion_done) struct conclusion c = CONCLUSION_NULL;
 	cleanup(strv_done) struct strv hints = STRV_NULL;
-	cleanup(strv_done) struct strv skipped = STRV_NULL;
 	struct campaign *k = &check->campaign;
-	int r = campaign_judge(k, e);
-	r = r ? r : summary_read(&check->job.ledger, &s, e);
-	r = r ? r : settle(k, &s, e);
-	if (!r && findings_make(&k->classes, k->shrink, &f))
-		r = err_set(e, ENOMEM, "tell what was found: no memory");
-	findings_accept(&f, &k->classes, &s.accepted);
-	if (!r)
-		findings_filter(&f, &k->history, &s.accepted);
-	r = r ? r : findings_messages(&f, &k->history, &check->job.ledger, e);
-	r = r ? r : judge(check, &f, &s, e);
-	r = r ? r : find_hints(check, &s, &hints, e);
-	r = r ? r : find_skipped(check, &skipped, e);
-	if (!r && collection_notes(&k->history, &s.notes))
-		r = err_set(e, ENOMEM, "tell what was collected: no memory");
+	int r = conclusion_draw(k, &check->job.ledger, check->lanes.interrupted, &c, e);
+	r = r ? r : find_hints(check, &c.summary, &hints, e);
+	r = r ? r : campaign_save_sets(k, &check->job.ledger, e);
 	if (r)
 		return r;
 	const struct check_report report = {
-		.summary = &s,
+		.summary = &c.summary,
 		.history = &k->history,
 		.classes = &k->classes,
-		.findings = &f,
+		.findings = &c.findings,
 		.run = name_of_run(check),
-		.skipped = &skipped,
+		.skipped = &c.skipped,
 		.searched = check->config->shrink,
 	};
-	r = campaign_save_sets(k, &check->job.ledger, e);
-	r = r ? r : tell(check, &report, &hints, e);
-	return r ? r : s.verdict.status;
+	r = tell(check, &report, &hints, e);
+	return r ? r : c.summary.verdict.status;
 }
 
 /* ---- the command ---- */

@@ -125,19 +125,6 @@ int findings_make(const struct classes *c, const struct shrink *shrink, struct f
 	return 0;
 }
 
-void findings_filter(struct findings *f, const struct history *h, struct accepted *accepted)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < f->len; i++) {
-		struct finding *at = &f->at[i];
-		if (accepted_takes(accepted, at->code, h->roster.ids.at[at->test], NULL))
-			free(at->message);
-		else
-			f->at[kept++] = *at;
-	}
-	f->len = kept;
-}
-
 const struct finding *findings_find(const struct findings *f, const char *id)
 {
 	for (size_t i = 0; i < f->len; i++)

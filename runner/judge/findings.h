@@ -37,8 +37,6 @@ struct findings {
 enum class order_class(const struct class_facts *f);
 /* shrink: NULL when nothing was searched for. 0 or -ENOMEM. */
 int findings_make(const struct classes *c, const struct shrink *shrink, struct findings *ret);
-/* Takes out what somebody accepts. */
-void findings_filter(struct findings *f, const struct history *h, struct accepted *accepted);
 /* What each failing test said, from the ledger. */
 int findings_messages(struct findings *f, const struct history *h, const struct ledger *l,
 		      struct err *e);
