@@ -301,7 +301,7 @@ static int note_serial(struct making *m, struct err *e)
 		const struct serial *block = &m->ask->serial.at[i];
 		const struct unit *unit = NULL;
 		for (size_t j = 0; j < m->units.len && !unit; j++)
-			if (m->units.at[j].name == block->tests)
+			if (m->units.at[j].names[UNIT_SELF].text == block->tests)
 				unit = &m->units.at[j];
 		r = unit ? note(m, e, "serial: %u tests stay together in every order (%s): %s",
 				unit->len, block->tests, block->reason)

@@ -10,6 +10,23 @@
 
 /* ---- units ---- */
 
+struct making {
+	const struct roster *roster;
+	const uint32_t *tests;
+	size_t tests_len;
+	const struct serials *serials;
+	unsigned char *block; /* beside tests; serials->len: none */
+	struct map modules;   /* name -> number of the first unit that has it, + 1 */
+	struct map classes;
+};
+
+static void making_done(struct making *m)
+{
+	free(m->block);
+	map_done(&m->modules);
+	map_done(&m->classes);
+}
+
 static size_t block_of(const struct serials *serials, const char *id)
 {
 	size_t block = 0;
@@ -25,38 +42,63 @@ static int make_room(struct units *units, size_t n)
 	return units->at && units->tests ? 0 : -ENOMEM;
 }
 
+static int name_unit(struct units *units, struct map *numbers, enum unit_name which,
+		     const char *text, size_t len)
+{
+	uint32_t own = (uint32_t)(units->len - 1);
+	cleanup_free char *name = strndup(text, len);
+	if (!name)
+		return -ENOMEM;
+	uintptr_t known = (uintptr_t)map_get(numbers, name);
+	void *value = (void *)(uintptr_t)(own + 1UL); // NOLINT(performance-no-int-to-ptr)
+	units->at[own].names[which].text = text;
+	units->at[own].names[which].len = (uint32_t)len;
+	units->at[own].names[which].number = known ? (uint32_t)(known - 1) : own;
+	return known ? 0 : map_put(numbers, name, value);
+}
+
 /* The unit at index i of `tests`, and the others of its block behind it. */
-static void add_unit(struct units *units, const struct roster *roster, const uint32_t *tests,
-		     size_t n, size_t i, const unsigned char *block, const struct serials *serials)
+static int add_unit(struct making *m, size_t i, struct units *units)
 {
 	struct unit *unit = &units->at[units->len++];
-	const char *id = roster->ids.at[tests[i]];
-	bool serial = block[i] < serials->len;
-	*unit = (struct unit){ .name = serial ? serials->at[block[i]].tests : id,
-			       .id = id,
-			       .first = (uint32_t)units->tests_len };
-	for (size_t j = i; j < (serial ? n : i + 1); j++)
-		if (block[j] == block[i])
-			units->tests[units->tests_len++] = tests[j];
+	const char *id = m->roster->ids.at[m->tests[i]];
+	bool serial = m->block[i] < m->serials->len;
+	const char *self = serial ? m->serials->at[m->block[i]].tests : id;
+	unit->first = (uint32_t)units->tests_len;
+	for (size_t j = i; j < (serial ? m->tests_len : i + 1); j++)
+		if (m->block[j] == m->block[i])
+			units->tests[units->tests_len++] = m->tests[j];
 	unit->len = (uint32_t)units->tests_len - unit->first;
 	units->serial_len += serial ? unit->len : 0;
+	unit->names[UNIT_SELF].text = self;
+	unit->names[UNIT_SELF].len = (uint32_t)strlen(self);
+	unit->names[UNIT_SELF].number = (uint32_t)(units->len - 1);
+	int r = name_unit(units, &m->modules, UNIT_MODULE, id, roster_module_len(id));
+	return r ? r : name_unit(units, &m->classes, UNIT_CLASS, id, roster_class_len(id));
 }
 
 int units_make(const struct roster *roster, const uint32_t *tests, size_t n,
 	       const struct serials *serials, struct units *ret)
 {
 	cleanup(units_done) struct units units = UNITS_NULL;
-	cleanup_free unsigned char *block = calloc(n + !n, 1); /* serials->len: none */
+	cleanup(making_done) struct making m = { .roster = roster,
+						 .tests = tests,
+						 .tests_len = n,
+						 .serials = serials,
+						 .modules = MAP_NULL(NULL),
+						 .classes = MAP_NULL(NULL) };
 	bool begun[SERIALS_MAX + 1] = { false };
-	if (!block || make_room(&units, n))
+	m.block = calloc(n + !n, 1);
+	if (!m.block || make_room(&units, n))
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		block[i] = (unsigned char)block_of(serials, roster->ids.at[tests[i]]);
+		m.block[i] = (unsigned char)block_of(serials, roster->ids.at[tests[i]]);
 	for (size_t i = 0; i < n; i++) {
-		if (begun[block[i]])
+		if (begun[m.block[i]])
 			continue;
-		begun[block[i]] = block[i] < serials->len;
-		add_unit(&units, roster, tests, n, i, block, serials);
+		begun[m.block[i]] = m.block[i] < serials->len;
+		if (add_unit(&m, i, &units))
+			return -ENOMEM;
 	}
 	*ret = take(&units, UNITS_NULL);
 	return 0;
@@ -80,66 +122,67 @@ void units_lay(const struct units *units, const uint32_t *order, uint32_t *ret)
 
 /* ---- shuffles ---- */
 
-#define NAMES_MAX 3
+/* By what units are sorted, level by level; then by where they stand. */
+static const struct {
+	enum unit_name names[UNIT_NAMES];
+	size_t len;
+} sorts[] = {
+	[SHUFFLE_UNITS] = { { UNIT_SELF }, 1 },
+	[SHUFFLE_MODULES] = { { UNIT_MODULE }, 1 },
+	[SHUFFLE_CLASSES] = { { UNIT_MODULE, UNIT_CLASS, UNIT_SELF }, 3 },
+};
 
-/* What a unit is sorted by: the hash of each name, then the name itself; then where it stands. */
 struct place {
-	uint64_t hash[NAMES_MAX];
-	const char *name[NAMES_MAX];
-	size_t name_len[NAMES_MAX];
+	uint64_t hash[UNIT_NAMES]; /* of the names, as sorted by */
 	uint32_t unit;
 };
+
+struct sorting {
+	const struct units *units;
+	enum shuffle_level level;
+};
+
+/* The names themselves decide where hashes do not. */
+static int by_text(const struct unit *x, const struct unit *y, enum unit_name which)
+{
+	uint32_t x_len = x->names[which].len;
+	uint32_t y_len = y->names[which].len;
+	int r = memcmp(x->names[which].text, y->names[which].text, x_len < y_len ? x_len : y_len);
+	return r ? r : x_len < y_len ? -1 : 1;
+}
 
 static int by_place(const void *a, const void *b, void *with)
 {
 	const struct place *x = a;
 	const struct place *y = b;
-	size_t names_len = *(const size_t *)with;
-	for (size_t i = 0; i < names_len; i++) {
+	const struct sorting *s = with;
+	const struct unit *at = s->units->at;
+	for (size_t i = 0; i < sorts[s->level].len; i++) {
+		enum unit_name which = sorts[s->level].names[i];
+		if (at[x->unit].names[which].number == at[y->unit].names[which].number)
+			continue;
 		if (x->hash[i] != y->hash[i])
 			return x->hash[i] < y->hash[i] ? -1 : 1;
-		size_t len = x->name_len[i] < y->name_len[i] ? x->name_len[i] : y->name_len[i];
-		int differ = memcmp(x->name[i], y->name[i], len);
-		if (differ)
-			return differ;
-		if (x->name_len[i] != y->name_len[i])
-			return x->name_len[i] < y->name_len[i] ? -1 : 1;
+		return by_text(&at[x->unit], &at[y->unit], which);
 	}
 	return x->unit < y->unit ? -1 : x->unit > y->unit;
-}
-
-static void set_name(struct place *p, size_t i, const char *name, size_t len, uint64_t seed)
-{
-	p->name[i] = name;
-	p->name_len[i] = len;
-	p->hash[i] = digest_seeded(name, len, seed);
-}
-
-/* Returns how many names there are. */
-static size_t set_names(struct place *p, const struct unit *unit, enum shuffle_level level,
-			uint64_t seed)
-{
-	size_t n = 0;
-	if (level != SHUFFLE_UNITS)
-		set_name(p, n++, unit->id, roster_module_len(unit->id), seed);
-	if (level == SHUFFLE_CLASSES)
-		set_name(p, n++, unit->id, roster_class_len(unit->id), seed);
-	if (level != SHUFFLE_MODULES)
-		set_name(p, n++, unit->name, strlen(unit->name), seed);
-	return n;
 }
 
 int shuffle_by_seed(const struct units *units, enum shuffle_level level, uint64_t seed, uint32_t *ret)
 {
 	cleanup_free struct place *places = calloc(units->len + !units->len, sizeof(*places));
-	size_t names_len = 0;
+	struct sorting sorting = { units, level };
 	if (!places)
 		return -ENOMEM;
 	for (size_t i = 0; i < units->len; i++) {
 		places[i].unit = (uint32_t)i;
-		names_len = set_names(&places[i], &units->at[i], level, seed);
+		for (size_t k = 0; k < sorts[level].len; k++) {
+			enum unit_name which = sorts[level].names[k];
+			places[i].hash[k] = digest_seeded(units->at[i].names[which].text,
+							  units->at[i].names[which].len, seed);
+		}
 	}
-	qsort_r(places, units->len, sizeof(*places), by_place, &names_len);
+	qsort_r(places, units->len, sizeof(*places), by_place, &sorting);
 	for (size_t i = 0; i < units->len; i++)
 		ret[i] = places[i].unit;
 	return 0;

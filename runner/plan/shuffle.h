@@ -13,10 +13,15 @@
 #include "runner/plan/roster.h"
 #include "runner/plan/serial.h"
 
+enum unit_name { UNIT_MODULE, UNIT_CLASS, UNIT_SELF, UNIT_NAMES };
+
 struct unit {
-	const char *name; /* id of the test, or pattern of the serial block; borrowed */
-	const char *id;   /* of its first test; borrowed */
-	uint32_t first;   /* in units.tests */
+	struct {
+		const char *text; /* begins with the name; borrowed */
+		uint32_t len;     /* of the name */
+		uint32_t number;  /* of the first unit that has the same */
+	} names[UNIT_NAMES]; /* of its first test; itself: the id of the test, or the pattern of the block */
+	uint32_t first; /* in units.tests */
 	uint32_t len;
 };
 
