@@ -42,7 +42,6 @@ enum config_command {
 
 enum config_tracker { CONFIG_TRACKER_AUTO, CONFIG_TRACKER_FANOTIFY, CONFIG_TRACKER_SCAN };
 enum config_project_mode { CONFIG_PROJECT_OVERLAY, CONFIG_PROJECT_COPY };
-enum config_caps { CONFIG_CAPS_NEEDED, CONFIG_CAPS_NONE };
 enum config_color { CONFIG_COLOR_AUTO, CONFIG_COLOR_ALWAYS, CONFIG_COLOR_NEVER };
 
 struct config {
@@ -67,7 +66,7 @@ struct config {
 	bool restore; /* put back the files that a test leaves */
 	bool canary;
 	bool allow_nested;
-	int caps;                      /* enum config_caps */
+	int caps;                      /* enum cell_caps */
 	struct strv accept_reduced;    /* of isolation_names */
 	const struct adapter *adapter; /* NULL: found by its signs */
 

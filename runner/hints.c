@@ -184,9 +184,24 @@ static int find_paths(const struct hint_facts *f, const char *text, struct strv 
 	return 0;
 }
 
+/* ---- other users ---- */
+
+static int find_setid(const struct hint_facts *f, const char *text, struct strv *ret)
+{
+	static const char *const calls[] = { "setuid",    "setgid",    "seteuid",   "setegid",
+					     "setreuid",  "setregid",  "setresuid", "setresgid",
+					     "setgroups", "initgroups" };
+	bool refused = strstr(text, "Operation not permitted") || strstr(text, "EPERM");
+	for (size_t i = 0; f->root && !f->setid && refused && i < countof(calls); i++)
+		if (has_word(text, calls[i], strlen(calls[i])))
+			return adopt(ret, strdup("the suite becomes another user: --caps setid"));
+	return 0;
+}
+
 int hints_find(const struct hint_facts *f, const char *text, struct strv *ret)
 {
 	int r = find_variables(f, text, ret);
 	r = r ? r : find_paths(f, text, ret);
+	r = r ? r : find_setid(f, text, ret);
 	return r ? r : find_rows(f, text, ret);
 }

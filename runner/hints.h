@@ -17,6 +17,7 @@ struct hint_facts {
 	bool copy;                 /* of the project */
 	bool landlock;             /* in place of namespaces */
 	bool root;
+	bool setid; /* ... who may become another user */
 	/* Does path exist on the host, and cannot be seen in the cell? */
 	bool (*is_kept_away)(const void *with, const char *path);
 	const void *with;

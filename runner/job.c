@@ -146,6 +146,7 @@ int job_hints(const struct job *job, const char *text, struct strv *ret)
 		.copy = spec->project_copy || spec->top,
 		.landlock = spec->top,
 		.root = spec->uid == 0,
+		.setid = spec->caps == CELL_CAPS_SETID,
 		.is_kept_away = is_kept_away,
 		.with = &job->prepared,
 	};

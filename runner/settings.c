@@ -23,7 +23,7 @@ static const char *const network_names[] = { "none", "host" };
 static const char *const tracker_names[] = { "auto", "fanotify", "scan" };
 static const char *const project_mode_names[] = { "overlay", "copy" };
 static const char *const prepare_names[] = { "auto", "again", "never" };
-static const char *const caps_names[] = { "needed", "none" };
+static const char *const caps_names[] = { "needed", "none", "setid" };
 static const char *const color_names[] = { "auto", "always", "never" };
 static const char *const fail_on_names[] = { "leak" };
 
@@ -60,7 +60,8 @@ const struct setting settings[] = {
 	  "limit of all it writes: 64M, 2G (default 0: half of the memory)", A(SIZE, scratch_bytes) },
 	{ "allow-nested", "allow_nested", NULL, "let the suite make namespaces of its own",
 	  A(BOOL, allow_nested) },
-	{ "caps", "caps", "needed|none", "root in somebody else's project: what writing there needs",
+	{ "caps", "caps", "needed|none|setid",
+	  "what root may: write a foreign project, nothing, become others",
 	  A(CHOICE, caps), AMONG(caps_names) },
 	{ "accept-reduced", "accept_reduced", "LIST",
 	  "parts of the isolation that may be missing; all: any", A(WORDS, accept_reduced),

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,19 +16,23 @@
  * in a fresh fork make it 91 us against 58 (measured). What remains is the bounding set, which the
  * kernel lets go of one capability at a time. */
 
-uint64_t caps_wanted(const struct cell_spec *spec)
+int caps_wanted(const struct cell_spec *spec, uint64_t *ret, struct err *e)
 {
 	struct stat st;
-	if (spec->uid != 0 || spec->no_caps || !spec->project || stat(spec->project, &st) < 0)
-		return 0;
-	if (st.st_uid == 0)
-		return 0;
-	return UINT64_C(1) << CAP_DAC_OVERRIDE | UINT64_C(1) << CAP_CHOWN | UINT64_C(1) << CAP_FOWNER;
-}
-
-bool caps_kept(const struct cell_spec *spec)
-{
-	return caps_wanted(spec) != 0;
+	bool foreign = spec->uid == 0 && spec->project && stat(spec->project, &st) == 0 && st.st_uid;
+	*ret = 0;
+	if (spec->caps == CELL_CAPS_SETID && foreign) {
+		err_set(e, EINVAL, "project %s belongs to user %u, who is nobody with --caps setid",
+			spec->project, st.st_uid);
+		err_hint(e, "give root a checkout of its own");
+		return err_status(e, STATUS_USAGE);
+	}
+	if (spec->caps == CELL_CAPS_SETID)
+		*ret = UINT64_C(1) << CAP_SETUID | UINT64_C(1) << CAP_SETGID;
+	else if (spec->caps == CELL_CAPS_NEEDED && foreign)
+		*ret = UINT64_C(1) << CAP_DAC_OVERRIDE | UINT64_C(1) << CAP_CHOWN |
+		       UINT64_C(1) << CAP_FOWNER;
+	return 0;
 }
 
 /* What an exec as uid 0 gets is the bounding set, so this is what makes the rest last. */

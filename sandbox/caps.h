@@ -2,20 +2,20 @@
 /*
  * caps: the capabilities of the command, which are none, and how others give up theirs.
  *
- * The exception is root in a project that belongs to somebody else: without
- * DAC_OVERRIDE, CHOWN and FOWNER it could not write there, as it can on the
- * host. They count inside the cell's user namespace only.
+ * There are two exceptions, for root alone; they count inside the cell's user
+ * namespace only. In a project that belongs to somebody else it could not write
+ * without DAC_OVERRIDE, CHOWN and FOWNER, as it can on the host. And who asks for
+ * it has SETUID and SETGID, in a namespace whose other ids are nobody's outside
+ * (userns.h).
  */
-#include <stdbool.h>
 #include <stdint.h>
 
 struct cell_spec;
 struct err;
 
-/* What the command shall hold, a bit for each capability. Looks at the owner of the project. */
-uint64_t caps_wanted(const struct cell_spec *spec);
-/* Does the command keep any? The runner says so. */
-bool caps_kept(const struct cell_spec *spec);
+/* What the command shall hold, a bit for each capability. Looks at the owner of the project: refuses
+ * SETID where that is not root, who could not write there. */
+int caps_wanted(const struct cell_spec *spec, uint64_t *ret, struct err *e);
 
 /* Give up all but `keep`: permitted, effective, inheritable, ambient and bounding, so that an exec
  * brings none back. Needs CAP_SETPCAP; the last thing of its kind, since no mount succeeds after. */

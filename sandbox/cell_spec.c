@@ -162,6 +162,25 @@ static int check_forwards(const struct cell_spec *spec, struct err *e)
 	return 0;
 }
 
+static int refuse_setid(const char *why, struct err *e)
+{
+	err_set(e, EINVAL, "--caps setid: %s", why);
+	return err_status(e, STATUS_USAGE);
+}
+
+static int check_caps(const struct cell_spec *spec, struct err *e)
+{
+	if (spec->caps != CELL_CAPS_SETID)
+		return 0;
+	if (spec->uid != 0)
+		return refuse_setid("it is for root; a user has no other id to become", e);
+	if (spec->isolation == CELL_ISOLATION_LANDLOCK)
+		return refuse_setid("it needs namespaces, which --isolation landlock has not", e);
+	if (spec->allow_nested)
+		return refuse_setid("it cannot be had together with --allow-nested", e);
+	return 0;
+}
+
 int cell_spec_check(const struct cell_spec *spec, struct err *e)
 {
 	if (!spec->argv || !spec->argv[0] || !spec->argv[0][0]) {
@@ -173,6 +192,8 @@ int cell_spec_check(const struct cell_spec *spec, struct err *e)
 		r = check_paths(spec, e);
 	if (!r)
 		r = check_forwards(spec, e);
+	if (!r)
+		r = check_caps(spec, e);
 	if (!r)
 		r = check_scratch(spec, e);
 	return r < 0 ? r : check_limits(spec, e);

@@ -16,6 +16,8 @@ struct err;
 /* How much of a cell the host is asked for. LANDLOCK needs no namespace, and gives less: bare.h. */
 enum cell_isolation { CELL_ISOLATION_FULL, CELL_ISOLATION_LANDLOCK };
 enum cell_network { CELL_NETWORK_NONE, CELL_NETWORK_HOST };
+/* What root keeps, inside: what a project of somebody else needs, nothing, or becoming another id. */
+enum cell_caps { CELL_CAPS_NEEDED, CELL_CAPS_NONE, CELL_CAPS_SETID };
 
 /* Something of the host that is visible read-only: a file or a folder. A symbolic link is made
  * again as it is, never followed. */
@@ -85,7 +87,7 @@ struct cell_spec {
 	bool no_canary;
 	bool no_watch;     /* make no fanotify mark: the tracker will be `scan` */
 	bool allow_nested; /* let the suite make namespaces of its own */
-	bool no_caps;      /* root with a foreign project: keep no capability */
+	enum cell_caps caps;
 
 	bool umask_given; /* else it is 022 */
 	mode_t umask;

@@ -345,7 +345,7 @@ static void try_steps(const struct cell_spec *spec, struct doctor *d, int mine, 
 		name_refused(&d->steps[STEP_NAMESPACES]);
 		return;
 	}
-	userns_map(pid, spec->uid, spec->gid, &e);
+	userns_map(pid, spec, &e);
 	passed(d, STEP_IDS, &e);
 	if (!e.code && sync_tell(mine, SYNC_MAPPED, 0, NULL) == 0)
 		hear_steps(d, mine, STEP_INSIDE);

@@ -189,7 +189,10 @@ static void look_caps(const struct isolation_scene *s, const char *status, struc
 			return;
 		}
 	}
-	verified(ret, ISOLATION_CAPS);
+	if (s->spec->caps == CELL_CAPS_SETID)
+		set(ret, ISOLATION_CAPS, ISOLATION_OFF_ASKED);
+	else
+		verified(ret, ISOLATION_CAPS);
 }
 
 static void look_seccomp(const struct isolation_scene *s, const char *status, struct isolation *ret)

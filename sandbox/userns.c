@@ -16,6 +16,10 @@
 #include "sandbox/cell_spec.h"
 
 #define MAP_LEN_MAX 65536 /* 340 lines are the kernel's bound */
+/* Ids that nobody gives away: above those of systemd's containers, below where programs take a number
+ * for negative. Inside they are 1 to 65534. */
+#define APART_FIRST 0x70000000U
+#define APART_LEN   65534U
 
 const struct namespace namespaces[NAMESPACES_N] = {
 	{ CLONE_NEWUSER, "user", ISOLATION_USER },       { CLONE_NEWNS, "mnt", ISOLATION_MOUNT },
@@ -73,6 +77,20 @@ int userns_identity(const char *map, struct buf *ret, struct err *e)
 	return 0;
 }
 
+bool userns_gives(const char *map, unsigned int first, unsigned int count)
+{
+	for (const char *line = map; *line; line += *line == '\n') {
+		unsigned int from;
+		unsigned int len;
+		// NOLINTNEXTLINE(cert-err34-c): the kernel's numbers fit
+		if (sscanf(line, "%u %*u %u", &from, &len) == 2 && first >= from &&
+		    first - from < len && len - (first - from) >= count)
+			return true;
+		line += strcspn(line, "\n");
+	}
+	return false;
+}
+
 /* Every id that the caller itself can name: all of them, or those of the container around us. */
 static int map_all(pid_t pid, const char *name, struct err *e)
 {
@@ -97,8 +115,33 @@ static int map_one(pid_t pid, const char *name, unsigned int id, struct err *e)
 	return write_file(pid, name, text, e);
 }
 
-int userns_map(pid_t pid, uid_t uid, gid_t gid, struct err *e)
+/* So that who becomes user 1000 inside finds no door open that stands open for user 1000 outside. */
+static int map_apart(pid_t pid, const char *name, struct err *e)
 {
+	char path[64];
+	char text[64];
+	snprintf(path, sizeof(path), "/proc/self/%s", name);
+	cleanup_free char *own = NULL;
+	int r = fd_load(AT_FDCWD, path, MAP_LEN_MAX, &own, NULL, e);
+	if (r < 0)
+		return r;
+	if (!userns_gives(own, APART_FIRST, APART_LEN)) {
+		err_set(e, ENOSPC, "--caps setid: there are no ids to spare here");
+		return err_hint(e, "the container around us would have to map %u ids from %u on",
+				APART_LEN, APART_FIRST);
+	}
+	snprintf(text, sizeof(text), "0 0 1\n1 %u %u\n", APART_FIRST, APART_LEN);
+	return write_file(pid, name, text, e);
+}
+
+int userns_map(pid_t pid, const struct cell_spec *spec, struct err *e)
+{
+	uid_t uid = spec->uid;
+	gid_t gid = spec->gid;
+	if (spec->caps == CELL_CAPS_SETID && barrier("apart")) {
+		int r = map_apart(pid, "gid_map", e);
+		return r < 0 ? r : map_apart(pid, "uid_map", e);
+	}
 	if (uid == 0) {
 		int r = map_all(pid, "gid_map", e);
 		if (!r)

@@ -28,7 +28,10 @@ uint64_t namespaces_flags(const struct cell_spec *spec);
 /* The inodes of the caller's own namespaces below a /proc, 0 where the kernel has none. */
 void namespaces_look(int proc, uint64_t ret[NAMESPACES_N]);
 
-/* Map the same ids inside as outside: all of them for root, the caller's one otherwise. */
-int userns_map(pid_t pid, uid_t uid, gid_t gid, struct err *e);
+/* Map the same ids inside as outside: all of them for root, the caller's one otherwise. With
+ * CELL_CAPS_SETID root alone is itself; every other id inside is one that owns nothing outside. */
+int userns_map(pid_t pid, const struct cell_spec *spec, struct err *e);
 /* The map that gives every id of a uid_map's text to itself; pure. */
 int userns_identity(const char *map, struct buf *ret, struct err *e);
+/* Does the text of a uid_map give `count` ids from `first` on; pure. */
+bool userns_gives(const char *map, unsigned int first, unsigned int count);

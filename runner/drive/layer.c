@@ -323,6 +323,7 @@ int layer_ready(const struct config *c, const char *const *caller, FILE *say, st
 	own.network = CELL_NETWORK_HOST;
 	own.forwards = STRV_NULL;
 	own.project_mode = CONFIG_PROJECT_OVERLAY;
+	own.caps = CELL_CAPS_NEEDED; /* or it would hold files of ids that only some cells have */
 	own.timeout_ms = LAYER_TIMEOUT_MS;
 	cleanup(prepared_done) struct prepared p = PREPARED_NULL;
 	cleanup(layer_done) struct layer layer = LAYER_NULL;

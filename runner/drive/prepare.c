@@ -460,7 +460,7 @@ static int make_spec(struct prepared *p, const struct config *c, const struct ad
 		.no_canary = !c->canary || adapter == &nobody,
 		.no_watch = c->tracker == CONFIG_TRACKER_SCAN || adapter == &nobody,
 		.allow_nested = c->allow_nested,
-		.no_caps = c->caps == CONFIG_CAPS_NONE,
+		.caps = (enum cell_caps)c->caps,
 		.timeout_ms = c->timeout_ms,
 		.grace_ms = c->grace_ms,
 		.stdin_fd = -1,

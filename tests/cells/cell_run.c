@@ -98,6 +98,7 @@ enum {
 	OPT_NO_WATCH,
 	OPT_NO_CANARY,
 	OPT_NESTED,
+	OPT_SETID,
 	OPT_BIND,
 	OPT_HIDE,
 	OPT_FILE,
@@ -125,6 +126,7 @@ static const struct option longs[] = {
 	{ "no-watch", no_argument, NULL, OPT_NO_WATCH },
 	{ "no-canary", no_argument, NULL, OPT_NO_CANARY },
 	{ "allow-nested", no_argument, NULL, OPT_NESTED },
+	{ "setid", no_argument, NULL, OPT_SETID },
 	{ "bind", required_argument, NULL, OPT_BIND }, /* SOURCE=TARGET */
 	{ "hide", required_argument, NULL, OPT_HIDE },
 	{ "file", required_argument, NULL, OPT_FILE },     /* NAME=TEXT */
@@ -247,6 +249,9 @@ static void set_option(struct options *o, int option, char *arg)
 		break;
 	case OPT_NESTED:
 		s->allow_nested = true;
+		break;
+	case OPT_SETID:
+		s->caps = CELL_CAPS_SETID;
 		break;
 	case OPT_BIND:
 	case OPT_FILE:

@@ -97,7 +97,7 @@ ROWS = [
         EXEC,
         '--scratch-size: "1T" ends in a unit that is not known; ' + SIZE,
     ),
-    (ran("--caps", "all"), EXEC, '--caps: "all" is not among needed, none'),
+    (ran("--caps", "all"), EXEC, '--caps: "all" is not among needed, none, setid'),
     (
         ran("--accept-reduced", "netx"),
         EXEC,

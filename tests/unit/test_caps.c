@@ -16,6 +16,8 @@
 #define KEEP \
 	(UINT64_C(1) << CAP_DAC_OVERRIDE | UINT64_C(1) << CAP_CHOWN | UINT64_C(1) << CAP_FOWNER)
 
+#define SETID (UINT64_C(1) << CAP_SETUID | UINT64_C(1) << CAP_SETGID)
+
 static void test_wanted(void)
 {
 	char theirs[] = "/tmp/fumehood-caps-XXXXXX";
@@ -29,17 +31,27 @@ static void test_wanted(void)
 		const char *why;
 		struct cell_spec spec;
 		uint64_t want;
+		bool refused;
 	} cases[] = {
 		{ "root in a foreign project", { .project = theirs }, foreign ? KEEP : 0 },
-		{ "refused", { .project = theirs, .no_caps = true }, 0 },
+		{ "refused", { .project = theirs, .caps = CELL_CAPS_NONE }, 0 },
+		{ "other ids", { .project = "/", .caps = CELL_CAPS_SETID }, SETID },
+		{ "other ids in a foreign project",
+		  { .project = theirs, .caps = CELL_CAPS_SETID },
+		  foreign ? 0 : SETID,
+		  foreign },
 		{ "a user", { .project = theirs, .uid = 1001 }, 0 },
 		{ "root in its own project", { .project = "/" }, 0 },
 		{ "no project", { .project = "/nonexistent" }, 0 },
 	};
-	for (size_t i = 0; i < countof(cases); i++)
-		tap_ok(caps_wanted(&cases[i].spec) == cases[i].want &&
-			       caps_kept(&cases[i].spec) == (cases[i].want != 0),
+	for (size_t i = 0; i < countof(cases); i++) {
+		uint64_t wanted;
+		struct err e = ERR_NULL;
+		int r = caps_wanted(&cases[i].spec, &wanted, &e);
+		tap_ok(wanted == cases[i].want && (r < 0) == cases[i].refused &&
+			       (e.status == STATUS_USAGE) == cases[i].refused,
 		       "what is kept: %s", cases[i].why);
+	}
 	rmdir(theirs);
 }
 

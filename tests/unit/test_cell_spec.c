@@ -135,6 +135,20 @@ static void test_forwards(void)
 	refuses(&spec, "17 ports are to be forwarded: at most 16 can be");
 }
 
+static void test_caps(void)
+{
+	struct cell_spec spec = good();
+	spec.caps = CELL_CAPS_SETID;
+	refuses(&spec, "it is for root");
+	spec.uid = 0;
+	accepts(&spec, "root may become others");
+	spec.allow_nested = true;
+	refuses(&spec, "together with --allow-nested");
+	spec.allow_nested = false;
+	spec.isolation = CELL_ISOLATION_LANDLOCK;
+	refuses(&spec, "it needs namespaces");
+}
+
 static void test_lists(void)
 {
 	static const struct {
@@ -187,6 +201,7 @@ int main(void)
 	test_projects();
 	test_long_path();
 	test_rest();
+	test_caps();
 	test_lists();
 	return tap_done();
 }

@@ -22,6 +22,7 @@ static const struct hint_facts wired = { FACTS, .network = true };
 static const struct hint_facts roomy = { FACTS, .on_disk = true, .copy = true };
 static const struct hint_facts bare = { FACTS, .on_disk = true, .copy = true, .landlock = true };
 static const struct hint_facts rooted = { FACTS, .root = true };
+static const struct hint_facts freed = { FACTS, .root = true, .setid = true };
 
 static const struct {
 	const struct hint_facts *facts;
@@ -62,6 +63,13 @@ static const struct {
 	{ &plain, "PermissionError: [Errno 13] Permission denied: '/dev/shm/x'", "" },
 	{ &rooted, "PermissionError: [Errno 13] Permission denied: '/etc/shadow'",
 	  "something was refused" },
+	{ &rooted, "os.seteuid(1000)\nPermissionError: [Errno 1] Operation not permitted",
+	  "the suite becomes another user: --caps setid|something was refused" },
+	{ &rooted, "os.seteuid(1000) failed", "" },
+	{ &rooted, "mysetuid: Operation not permitted", "something was refused" },
+	{ &freed, "os.seteuid(1000)\nPermissionError: [Errno 1] Operation not permitted",
+	  "something was refused" },
+	{ &plain, "os.seteuid(1000)\nPermissionError: [Errno 1] Operation not permitted", "" },
 	{ &plain, "RuntimeError: can't start new thread", "the suite has as many" },
 	{ &plain, "bwrap: No permissions to create new namespace", "the suite makes namespaces" },
 };

@@ -90,7 +90,7 @@ static void test_spec(const struct folder *f)
 	if (!tap_ok(r == 0, "a cell is prepared %s", e.text))
 		return;
 	const struct cell_spec *s = &p.spec;
-	tap_ok(s->no_canary && s->no_watch && s->no_caps && !s->allow_nested &&
+	tap_ok(s->no_canary && s->no_watch && s->caps == CELL_CAPS_NONE && !s->allow_nested &&
 		       s->network == CELL_NETWORK_HOST && s->timeout_ms == 3000 &&
 		       s->scratch_bytes == 64 << 20 && s->scratch_inodes == 16384,
 	       "settings become the spec");

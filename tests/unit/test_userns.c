@@ -32,6 +32,26 @@ static void test_identity(void)
 	}
 }
 
+static void test_gives(void)
+{
+	static const struct {
+		const char *map;
+		unsigned int first, count;
+		bool gives;
+	} cases[] = {
+		{ "0 0 4294967295\n", 0x70000000, 65534, true },
+		{ "0 100000 65536\n", 0x70000000, 65534, false },
+		{ "0 100000 65536\n1879048192 200000 65534\n", 0x70000000, 65534, true },
+		{ "1879048192 200000 65533\n", 0x70000000, 65534, false },
+		{ "1879048193 200000 65534", 0x70000000, 65534, false },
+		{ "", 1, 1, false },
+		{ "x\n", 1, 1, false },
+	};
+	for (size_t i = 0; i < countof(cases); i++)
+		tap_ok(userns_gives(cases[i].map, cases[i].first, cases[i].count) == cases[i].gives,
+		       "ids to spare: %s", cases[i].map);
+}
+
 static void test_compare(void)
 {
 	const uint64_t outside[NAMESPACES_N] = { 1, 2, 3, 4, 5, 6, 7, 8 };
@@ -53,6 +73,7 @@ static void test_compare(void)
 int main(void)
 {
 	test_identity();
+	test_gives();
 	test_compare();
 	return tap_done();
 }

@@ -26,6 +26,7 @@ from host import (
     agent,
     both,
     device,
+    file_of_another,
     given,
     group_of_processes,
     handle,
@@ -48,6 +49,7 @@ from host import (
     routes,
     secret,
     service,
+    service_that_knows_its_users,
     setuid_program,
     shared_memory,
     target,
@@ -56,6 +58,7 @@ from host import (
     told,
     traffic,
     unless_landlock,
+    unless_setid,
     unless_sysctl,
 )
 
@@ -196,6 +199,31 @@ ROWS = [
         "read(E['FILE'])",
         None,
         ("hide",),
+    ),
+    Row(
+        "read what belongs to another user",
+        file_of_another,
+        """
+        os.setgid(1000)
+        os.setuid(1000)
+        read(E['FILE'])
+        """,
+        "EACCES",
+        ("apart",),
+        only="root",
+    ),
+    Row(
+        "tell a service that one is another user",
+        service_that_knows_its_users,
+        """
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        s.connect(E['AT'])
+        me = struct.pack("3i", os.getpid(), 1000, 1000)
+        s.sendmsg([b"hi"], [(socket.SOL_SOCKET, 2, me)])  # SCM_CREDENTIALS
+        """,
+        None,
+        ("apart",),
+        only="root",
     ),
     Row(
         "open a hidden file by its number",
@@ -878,6 +906,7 @@ ROWS = [
         "EPERM",
         ("nosuid", "no_new_privs+filter"),  # a filter needs no_new_privs
         only="root",
+        moot=unless_setid,
     ),
     # memory and messages of others
     Row(

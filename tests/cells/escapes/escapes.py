@@ -7,7 +7,8 @@ walls stop it, each of them must do so alone, the others left out.
 
 What stands for the host are namespaces of our own, with canaries in them. A program without
 barriers (-Dbarriers=false) is tried as well: there nothing can leave out a wall.
-Usage: escapes.py CELL_RUN BARRIERS [NAME...]; BARRIERS is true or false
+Usage: escapes.py CELL_RUN BARRIERS [--setid] [NAME...]; BARRIERS is true or false; with --setid the
+cell's root may become other users
 """
 
 import ctypes
@@ -24,6 +25,7 @@ import attempts
 import host
 
 ALONE = "FUMEHOOD_ESCAPES_ALONE"
+OPTIONS = ["--setid"] if host.SETID else []  # of cell_run
 NO_LONGER_THAN = 60  # seconds, for one cell
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 libc = ctypes.CDLL(None, use_errno=True)
@@ -72,7 +74,7 @@ def try_in_cell(cell_run, row, scene, without):
         command = [cell_run, "--out", out.name, "--home", host.HOME]
         for name, value in scene.inside.items():
             command += ["--env", "%s=%s" % (name, value)]
-        command += [*scene.options, "--", *attempts.command(row.attempt)]
+        command += [*OPTIONS, *scene.options, "--", *attempts.command(row.attempt)]
         child = subprocess.Popen(
             command,
             cwd=host.PROJECT,
@@ -162,4 +164,4 @@ def main(cell_run, barriers, names):
 if __name__ == "__main__":
     go_alone()
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    sys.exit(main(os.path.abspath(sys.argv[1]), sys.argv[2] == "true", sys.argv[3:]))
+    sys.exit(main(os.path.abspath(sys.argv[1]), sys.argv[2] == "true", sys.argv[3 + len(OPTIONS) :]))

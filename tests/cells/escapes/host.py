@@ -11,6 +11,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import termios
 import time
@@ -26,6 +27,7 @@ SYSTEM = "/srv"  # another: to root one of the folders that get an overlay
 TOKEN = "token-" + secrets.token_hex(8)  # what only the host knows
 KEY = 0x66756D65  # of SysV IPC
 ROOT = os.getuid() == 0
+SETID = "--setid" in sys.argv  # the cell's root may become others
 
 # What glibc has no function for. (x86_64, aarch64)
 NUMBERS = {
@@ -156,6 +158,33 @@ def target(path, *options):
             os.unlink(path)
 
     return make
+
+
+@contextmanager
+def file_of_another():
+    """What only user 1000 may read; the cell's root may become others."""
+    with secret(HOST + "/another", "--setid")() as scene:
+        os.chown(scene.inside["FILE"], 1000, 1000)
+        os.chmod(scene.inside["FILE"], 0o600)
+        yield scene
+
+
+@contextmanager
+def service_that_knows_its_users():
+    """Who writes to it is told by the kernel; the cell's root may become others."""
+    path = HOST + "/users"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as server:
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        server.bind(path)
+        os.chmod(path, 0o666)
+        server.setblocking(False)
+
+        def is_1000(_):
+            _, ((_, _, credentials),), _, _ = server.recvmsg(100, socket.CMSG_SPACE(12))
+            return struct.unpack("3i", credentials)[1] == 1000
+
+        yield Scene({"AT": path}, is_1000, options=["--setid"])
+    os.unlink(path)
 
 
 @contextmanager
@@ -472,6 +501,10 @@ def unless_sysctl(name, low, high):
 def unless_landlock():
     abi = libc.syscall(444, None, 0, 1)  # landlock_create_ruleset, which version
     return None if abi >= 2 else "this kernel has no Landlock 2"
+
+
+def unless_setid():
+    return "to other users' programs the cell maps no user" if SETID else None
 
 
 def no_call(name, *args):

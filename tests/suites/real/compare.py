@@ -3,11 +3,13 @@
 
 Outside is the caller's own environment, in bubblewrap so that the host is safe: read-only, with
 private /tmp, /var/tmp, /dev/shm and home, on a copy of the project at the project's path. What
-differs is run outside again under one condition after the other, until one tells why.
+differs is run in a cell again, which tells what does not repeat, and then outside, alone and among
+all others, under one condition after the other until one tells why.
 
-Usage: compare.py FUMEHOOD PROJECT -- COMMAND...
+Usage: compare.py FUMEHOOD PROJECT [OPTION OF RUN]... -- COMMAND...
 """
 
+import itertools
 import json
 import os
 import shutil
@@ -21,6 +23,13 @@ HOME = os.path.expanduser("~")
 DIFFERENCE_MAX = 0.01
 LISTED_MAX = 100
 
+# Root's cell has one over each folder of the system: in it the device of a file is not its folder's.
+OVERLAY = """
+mkdir /tmp/upper /tmp/work
+mount -t overlay overlay -o lowerdir=/usr,upperdir=/tmp/upper,workdir=/tmp/work,xino=off /usr
+exec "$@"
+"""
+
 # What a cell takes away, one at a time: name, options of bwrap, command in front.
 CONDITIONS = [
     ("the same again", [], []),
@@ -30,6 +39,7 @@ CONDITIONS = [
     ("no /run", ["--tmpfs", "/run"], []),
     ("new processes, ipc and host name", ["--unshare-pid", "--unshare-ipc", "--unshare-uts"], []),
     ("one more connected socket", [], ["env", "OUTCOME_LOG_SOCKET=/srv/answers/socket"]),
+    ("an overlay over /usr", ["--cap-add", "ALL"], ["sh", "-ec", OVERLAY, "sh"]),
 ]
 
 
@@ -78,10 +88,10 @@ def outside(work, project, command, options, front):
         shutil.copy(answers + "/log", work + "/outside.log")
 
 
-def inside(work, project, fumehood, command):
+def inside(work, project, fumehood, options, command):
     """The same in a cell."""
-    out = work + "/run"
-    options = ["--project", project, "--out", out]
+    out = tempfile.mkdtemp(dir=work) + "/run"
+    options = ["--project", project, "--out", out, *options]
     status = run([fumehood, "run", *options, "--", *command], project, work + "/inside.log")
     try:
         with open(out + "/ledger.jsonl", encoding="utf-8") as f:
@@ -101,13 +111,17 @@ def differences(before, after):
     ]
 
 
-def explain(work, project, command, differ, host):
-    """Name the condition under which each test ends outside as it ended inside."""
+def explain(work, project, command, differ, host, again):
+    """Name the condition under which each test ends outside as it ended inside. `again`: how they
+    end inside when run once more."""
     left = {test: after for test, _, after in differ}
-    for name, options, front in CONDITIONS:
+    for test in [test for test in left if again.get(test) == host.get(test)]:
+        print("# %s: %s outside, %s inside, not when run again" % (test, host.get(test), left.pop(test)))
+    for alone, (name, options, front) in itertools.product((True, False), CONDITIONS):
         if not left:
             break
-        _, seen = outside(work, project, command, options, front)
+        only = ["env", "OUTCOME_ONLY=" + json.dumps([*left])] if alone else []
+        _, seen = outside(work, project, command, options, only + front)
         for test in [test for test in left if seen.get(test) == left[test]]:
             print("# %s: %s outside, %s inside and with: %s" % (test, host.get(test), left.pop(test), name))
     for test, after in left.items():
@@ -121,13 +135,14 @@ def tail(path):
 
 
 def main(arguments):
-    if len(arguments) < 4 or arguments[2] != "--":
+    if "--" not in arguments[2:-1]:
         sys.exit(__doc__)
-    fumehood, project, command = os.path.abspath(arguments[0]), arguments[1], arguments[3:]
-    project = os.path.realpath(project)
+    fumehood, project = os.path.abspath(arguments[0]), os.path.realpath(arguments[1])
+    end = arguments.index("--", 2)
+    options, command = arguments[2:end], arguments[end + 1 :]
     with tempfile.TemporaryDirectory(prefix="compare.", dir="/var/tmp") as work:
         host_status, host = outside(work, project, command, [], [])
-        cell_status, cell = inside(work, project, fumehood, command)
+        cell_status, cell = inside(work, project, fumehood, options, command)
         print("# outside: %d tests, exit status %d" % (len(host), host_status))
         print("# inside: %d tests, exit status %d" % (len(cell), cell_status))
         differ = differences(host, cell)
@@ -138,7 +153,8 @@ def main(arguments):
         few = ran and share <= DIFFERENCE_MAX
         print("%sok 1 - %d tests ran outside, %d inside" % ("" if ran else "not ", len(host), len(cell)))
         print("%sok 2 - %d differ, %.2f %%" % ("" if few else "not ", len(differ), 100 * share))
-        why = ran and explain(work, project, command, differ, host)
+        _, again = inside(work, project, fumehood, options, command) if differ else (0, {})
+        why = ran and explain(work, project, command, differ, host, again)
         print("%sok 3 - each difference is seen outside, too" % ("" if why else "not "))
         if not (few and why):
             print(tail(work + "/outside.log") + tail(work + "/inside.log"), end="")

@@ -1,5 +1,6 @@
 """outcome_log: a pytest plugin that writes each test's outcome to $OUTCOME_LOG, one JSON array a
-line, in the words of fumehood's ledger. It holds a connection to $OUTCOME_LOG_SOCKET, if that is set,
+line, in the words of fumehood's ledger. Of all tests only those in $OUTCOME_ONLY, a JSON array, are
+run, if that is set. It holds a connection to $OUTCOME_LOG_SOCKET, if that is set,
 as fumehood's adapter holds one to its looker."""
 
 import json
@@ -25,6 +26,12 @@ def word_of(report):
     if hasattr(report, "wasxfail"):
         return "xfailed" if report.skipped else "xpassed"
     return report.outcome
+
+
+def pytest_collection_modifyitems(items):
+    if "OUTCOME_ONLY" in os.environ:
+        only = json.loads(os.environ["OUTCOME_ONLY"])
+        items[:] = [item for item in items if item.nodeid in only]
 
 
 def pytest_collectreport(report):
