@@ -35,18 +35,27 @@ def letter(phases):
     return "X" if expected else "P"
 
 
+def number(items):
+    """Of one id, the second is told as id#2."""
+    seen = {}
+    for item in items:
+        test = item.nodeid
+        seen[test] = seen.get(test, 0) + 1
+        if seen[test] > 1:
+            item._nodeid = "%s#%d" % (test, seen[test])
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
+    number(items)
     say(collected=[item.nodeid for item in items])
     path = os.environ.get("PLAIN_ORDER")
     if not path:
         return
     with open(path, encoding="utf-8") as file:
         wanted = json.load(file)
-    known = {}
-    for item in items:
-        known.setdefault(item.nodeid, []).append(item)
-    items[:] = [item for test in wanted for item in known.pop(test, ())]
+    known = {item.nodeid: item for item in items}
+    items[:] = [known[test] for test in wanted if test in known]
 
 
 def pytest_runtest_logstart(nodeid):
