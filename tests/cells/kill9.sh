@@ -1,8 +1,8 @@
 #!/bin/bash
-# kill -9 of `fumehood run` at many instants leaves no process, namespace, mount, link, socket, file
+# kill -9 of `fumehood run`, or of a runner with two cells at once, at many instants leaves no process, namespace, mount, link, socket, file
 # or shared memory; and the ledger is whole up to its last line. An instant is the nth passing of a
 # fault point: a run that is let be tells which there are, and they are taken evenly from all of it.
-# Usage: kill9.sh FUMEHOOD INSTANTS; FUMEHOOD was built with fault points (-Dfaults=true)
+# Usage: kill9.sh FUMEHOOD INSTANTS [LANES_RUN]; they were built with fault points (-Dfaults=true)
 # shellcheck source=tests/cells/alone.sh
 . "$(dirname "$0")/alone.sh"
 # shellcheck source=tests/cells/lib.sh
@@ -35,8 +35,13 @@ def test_leaves(server, n):
         subprocess.run(["ipcmk", "-M", "4096"], check=True, stdout=subprocess.DEVNULL)
 EOF2
 
-run=("$fumehood" run --restore --custom "rows=wc -l <left" --out "$work/out" --
+options=(--restore --custom "rows=wc -l <left" --out "$work/out" --
 	/usr/bin/python3 -m pytest -q -p no:cacheprovider)
+run=("$fumehood" run "${options[@]}")
+if [ $# -gt 2 ]; then
+	echo '[{ "name": "canonical" }, { "name": "canonical-2" }]' >"$work/orders"
+	run=(env LANES=2 ORDERS="$work/orders" "$(cd "$OLDPWD" && realpath "$3")" "${options[@]}")
+fi
 
 # Whole lines are JSON; the runner may have died within the last.
 ledger_is_whole() {

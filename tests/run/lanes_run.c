@@ -13,6 +13,7 @@
 #include "runner/terminal.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/clock.h"
+#include "sandbox/base/fault.h"
 #include "sandbox/base/fd.h"
 
 struct work {
@@ -136,6 +137,7 @@ int main(int argc, char **argv)
 	cleanup(config_done) struct config c = CONFIG_NULL;
 	struct work w = { .job = JOB_NULL, .roster = ROSTER_NULL };
 	struct err e = ERR_NULL;
+	fault_arm();
 	int r = config_load(&c, CONFIG_RUN, argc, (const char *const *)argv, &e);
 	r = r ? r : run(&w, &c, &e);
 	if (r)
