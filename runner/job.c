@@ -107,6 +107,7 @@ struct order_setup job_order_setup(struct job *job)
 {
 	const struct config *c = job->config;
 	return (struct order_setup){
+		.config = c,
 		.spec = &job->prepared.spec,
 		.adapter = job->adapter,
 		.zones = job->prepared.zones,

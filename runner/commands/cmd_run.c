@@ -55,7 +55,8 @@ static int run_order(struct run *run, struct err *e)
 	terminal.live &= !c->echo; /* a bar and the suite's output would spoil each other */
 	struct progress progress;
 	progress_begin(&progress, c->quiet ? NULL : stderr, &terminal, clock_ms);
-	const struct order_setup setup = job_order_setup(&run->job);
+	struct order_setup setup = job_order_setup(&run->job);
+	setup.config = NULL; /* there is one order */
 	const struct lanes_setup lanes = {
 		.order = &setup, .lanes = 1, .ledger = &run->job.ledger, .progress = &progress
 	};

@@ -12,6 +12,7 @@
 
 #include "runner/drive/keep.h"
 #include "runner/drive/looker.h"
+#include "runner/drive/prepare.h"
 #include "runner/drive/session.h"
 #include "runner/drive/vary.h"
 #include "runner/ledger.h"
@@ -31,6 +32,8 @@
 
 struct order_run {
 	struct order_ask ask;
+	struct order_setup setup; /* the ask's, or with what is prepared for this order alone */
+	struct prepared own;
 	struct order_result result;
 	struct cell cell;
 	struct looker looker;
@@ -337,6 +340,23 @@ int order_step(struct order_run *run, const struct pollfd polls[ORDER_POLLS], st
 
 /* ---- from its start to its end ---- */
 
+/* The notes of it were told when the first was prepared, and nothing is kept of one order of many. */
+static int prepare_own(struct order_run *run, struct err *e)
+{
+	const struct order_setup *shared = run->ask.setup;
+	if (!shared->config || !shared->spec->top)
+		return 0;
+	struct prepared *own = &run->own;
+	int r = prepare(shared->config, shared->adapter, (const char *const *)environ, own, e);
+	own->spec.layer = shared->spec->layer;
+	own->spec.name = shared->spec->name;
+	run->setup.spec = &own->spec;
+	run->setup.zones = own->zones;
+	run->setup.zones_len = own->zones_len;
+	run->setup.keeps = NULL;
+	return r;
+}
+
 static bool has_keeps(const struct order_setup *setup)
 {
 	return setup->keeps && setup->keeps->len;
@@ -382,12 +402,16 @@ int order_start(const struct order_ask *ask, struct order_run **ret, struct err 
 	if (!run)
 		return err_set(e, ENOMEM, "start an order: no memory");
 	*run = (struct order_run){ .ask = *ask,
+				   .setup = *ask->setup,
+				   .own = PREPARED_NULL,
 				   .cell = CELL_NULL,
 				   .looker = LOOKER_NULL,
 				   .output = -1,
 				   .log = -1,
 				   .began_ms = clock_ms() };
-	int r = ledger_open_log(ask->ledger, ask->order->name, &run->log, e);
+	int r = prepare_own(run, e);
+	run->ask.setup = &run->setup;
+	r = r ? r : ledger_open_log(ask->ledger, ask->order->name, &run->log, e);
 	r = r ? r : say_begin(run, e);
 	r = r ? r : start_cell(run, e);
 	if (r) {
@@ -430,6 +454,7 @@ void order_free(struct order_run *run)
 	/* The cell goes first: what the looker holds of it keeps nothing alive. */
 	cell_done(&run->cell);
 	looker_done(&run->looker);
+	prepared_done(&run->own);
 	buf_done(&run->lines);
 	fd_close_at(&run->output);
 	fd_close_at(&run->log);

@@ -20,6 +20,7 @@
 #include "sandbox/cell.h"
 
 struct adapter;
+struct config;
 struct keeps;
 struct ledger;
 struct progress;
@@ -27,6 +28,9 @@ struct vantage_zone;
 
 /* All that orders are run with; borrowed. */
 struct order_setup {
+	/* A cell without namespaces is a folder, whose name is part of what the command is told: by
+	 * this each order prepares its own. NULL: there is one order, and it is prepared. */
+	const struct config *config;
 	const struct cell_spec *spec; /* its stdin, stdout and stderr are set by order_start */
 	const struct adapter *adapter;
 	const struct vantage_zone *zones;

@@ -323,6 +323,25 @@ LANES_SHOWN = r"""fumehood: 0/3 orders  0:\d\d
 THREE = [{"name": "canonical"}, {"name": "canonical-2"}, {"name": "canonical-3"}]
 
 
+def test_landlock():
+    place = Place({"test_a.py": SUITE})
+    before = set(os.listdir("/tmp"))
+    process, out = start(place, THREE, 2, ["--isolation", "landlock"])
+    status, said, errors = finish(process)
+    seen = matrix(lines_of(out))
+    words = [[word for _, word, _ in rows] for rows in seen.values()]
+    ok(
+        status == 0 and len(seen) == 3 and words == [words[0]] * 3,
+        "without namespaces each order has a folder of its own",
+        said,
+        errors,
+        seen,
+    )
+    left = [name for name in set(os.listdir("/tmp")) - before if name.startswith("fumehood")]
+    ok(not left, "... which is gone at the end", left)
+    place.done()
+
+
 def test_usr1():
     place = Place({"test_a.py": HANG})
     args, env, out = start_loud(place, THREE, 2)
@@ -458,6 +477,7 @@ test_timeout()
 test_interrupt()
 test_kill()
 test_pause()
+test_landlock()
 test_usr1()
 test_key()
 test_background()
