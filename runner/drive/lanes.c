@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "runner/drive/keep.h"
@@ -39,11 +40,38 @@ struct lanes {
 	bool interrupted; /* no other order begins */
 };
 
+#define DESCRIPTORS_BASE 128 /* of ours, and while a cell is made */
+#define DESCRIPTORS_EACH 10  /* of an order, and of one that goes away */
+
+/* More are not asked for: the suite would find that it has them, too. */
+static unsigned lanes_most(void)
+{
+	struct rlimit files;
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return 1;
+	rlim_t n = files.rlim_cur > DESCRIPTORS_BASE + DESCRIPTORS_EACH
+			   ? (files.rlim_cur - DESCRIPTORS_BASE) / DESCRIPTORS_EACH
+			   : 1;
+	return n < LANES_MAX ? (unsigned)n : LANES_MAX;
+}
+
 unsigned lanes_default(void)
 {
 	cpu_set_t set;
 	int n = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
-	return n < LANES_MAX ? (unsigned)n : LANES_MAX;
+	unsigned most = lanes_most();
+	return (unsigned)n < most ? (unsigned)n : most;
+}
+
+static int check_lanes(unsigned lanes, struct err *e)
+{
+	assert(lanes);
+	if (lanes <= lanes_most())
+		return 0;
+	err_set(e, EMFILE, "%u lanes are too many: by the descriptors that may be open, %u can be",
+		lanes, lanes_most());
+	err_hint(e, "ask for fewer with --lanes, or raise the limit with ulimit -n");
+	return err_status(e, STATUS_USAGE);
 }
 
 enum { SIGNALS, KEYS, POLLS };
@@ -294,7 +322,9 @@ static int run_all(struct lanes *l, struct err *e)
 int lanes_run(const struct lanes_setup *setup, const struct lanes_source *source,
 	      struct lanes_result *ret, struct err *e)
 {
-	assert(setup->lanes && setup->lanes <= LANES_MAX);
+	int r = check_lanes(setup->lanes, e);
+	if (r)
+		return r;
 	size_t n = (size_t)setup->lanes * 2;
 	struct lanes l = { .setup = setup,
 			   .source = source,
@@ -304,7 +334,7 @@ int lanes_run(const struct lanes_setup *setup, const struct lanes_source *source
 			   .polls = calloc(POLLS + n * ORDER_POLLS, sizeof(struct pollfd)),
 			   .slots_len = n,
 			   .ask = true };
-	int r = l.slots && l.polls ? run_all(&l, e) : err_set(e, ENOMEM, "run orders: no memory");
+	r = l.slots && l.polls ? run_all(&l, e) : err_set(e, ENOMEM, "run orders: no memory");
 	for (size_t i = 0; l.slots && i < n; i++)
 		order_free(l.slots[i].run);
 	keys_pause(&l.keys);
