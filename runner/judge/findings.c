@@ -44,9 +44,11 @@ static uint32_t alone_order(const struct history *h, uint32_t test)
 static bool find_search(const struct shrink *shrink, uint32_t test, struct search_result *ret)
 {
 	for (size_t i = 0; shrink && i < shrink_len(shrink); i++) {
-		*ret = shrink_result(shrink, i);
-		if (ret->test == test)
-			return true;
+		const struct search_result r = shrink_result(shrink, i);
+		if (r.test != test)
+			continue;
+		*ret = r;
+		return true;
 	}
 	return false;
 }

@@ -70,7 +70,7 @@ static const struct {
 	[CLASS_ORDER_SENSITIVE] = { "Depends on the order of tests", "after", STYLE_RED },
 	[CLASS_BRITTLE] = { "Passes only after other tests", "needs", STYLE_YELLOW },
 	[CLASS_LEAKS_ACROSS_WORKERS] = { "Fails only in parallel", NULL, STYLE_RED },
-	[CLASS_NONDETERMINISTIC] = { "Fails now and then, whatever the order", NULL, STYLE_RED },
+	[CLASS_NONDETERMINISTIC] = { "Fails now and then", NULL, STYLE_RED },
 	[CLASS_ABSENT] = { "Did not always run", NULL, STYLE_RED },
 	[CLASS_STABLE_FAIL] = { "Fails in every order", NULL, STYLE_RED },
 	[CLASS_REPEAT_SENSITIVE] = { "Fails when it is run twice", NULL, STYLE_YELLOW },
@@ -93,13 +93,18 @@ static void set(struct sheet *s, const struct finding *f)
 			set->len - shown);
 }
 
-/* What became of the search; NULL: there was none to tell of. */
-static char *outcome_of_search(const struct sheet *s, const struct finding *f)
+/* How sure it is what the test depends on; "": there is nothing to add. NULL: no memory. */
+static char *certainty(const struct sheet *s, const struct finding *f)
 {
+	const struct judged *j = &s->c->classes->tests[f->test];
 	const struct search_result *r = &f->search;
 	const char *does = r->kind == SEARCH_SETTERS ? "passes" : "fails";
 	char *text = NULL;
 	int n = 0;
+	if (j->rerun != CLASSES_NONE || j->rerun_green != CLASSES_NONE)
+		return strdup("whether order is why is not known yet: no order ran often enough");
+	if (j->facts.disagrees)
+		return strdup("one and the same order passed and failed");
 	if (!f->searched)
 		return strdup(s->c->searched || order_class(&s->c->classes->tests[f->test].facts) ==
 							CLASS_N
@@ -164,7 +169,7 @@ static void finding(struct sheet *s, const struct finding *f)
 		page_style(&s->page, STYLE_PLAIN));
 	page_put(&s->page, quoted(id_of(s, f->test)));
 	fputs("\n", s->page.out);
-	cleanup_free char *search = outcome_of_search(s, f);
+	cleanup_free char *search = certainty(s, f);
 	cleanup_free char *place = where(s, f);
 	s->page.no_memory |= !search || !place;
 	if (search && *search)
@@ -259,8 +264,8 @@ static void looked_at(struct sheet *s)
 	wrapped(s, 2, out.at);
 	if (n.random) {
 		snprintf(bound, sizeof(bound),
-			 "a test that passed in all %zu random orders fails in at most %.2g %% of all "
-			 "orders (at 95 %%)",
+			 "a test that passed in all random orders (%zu) fails in at most %.2g %% of "
+			 "all orders (at 95 %%)",
 			 n.random, bound_of(n.random) * 100);
 		wrapped(s, 2, bound);
 	}
@@ -271,19 +276,40 @@ static void looked_at(struct sheet *s)
 
 /* ---- what to do next ---- */
 
+/* A command on a line of its own, and below it what it does. */
+static void command(struct sheet *s, char *text, const char *does)
+{
+	fputs("  ", s->page.out);
+	page_put(&s->page, text);
+	fputs("\n", s->page.out);
+	wrapped(s, 6, does);
+}
+
+static char *resume(const struct sheet *s)
+{
+	cleanup_free char *run = quoted(s->c->run);
+	char *text = NULL;
+	return run && asprintf(&text, "fumehood check --resume %s", run) >= 0 ? text : NULL;
+}
+
 static void next(struct sheet *s)
 {
 	const struct findings *f = s->c->findings;
-	if (!f->len)
+	const struct status_facts *facts = &s->page.s->facts;
+	bool cut_short = facts->interrupted || facts->budget_spent;
+	if (!f->len && !cut_short)
 		return;
 	title(s, "What to do next");
-	const char *what = f->at[0].class == CLASS_BRITTLE ? "see it fail alone, and pass"
-			   : f->at[0].search.set.len ? "see it fail again, with no more than that"
-						     : "see it again";
-	fputs("  ", s->page.out);
-	page_put(&s->page, check_replay(s->c, &f->at[0]));
-	fprintf(s->page.out, "\n      %s; the same with the id of any other\n", what);
-	if (!s->c->searched)
+	if (cut_short)
+		command(s, resume(s), "goes on where this was cut short");
+	if (f->len && f->at[0].class == CLASS_BRITTLE)
+		command(s, check_replay(s->c, &f->at[0]), "shows it fail alone, and pass");
+	else if (f->len && f->at[0].search.any)
+		command(s, check_replay(s->c, &f->at[0]),
+			"shows it fail again, with no more tests than those");
+	else if (f->len)
+		command(s, check_replay(s->c, &f->at[0]), "shows it again");
+	if (f->len && !s->c->searched)
 		fputs("  without --no-shrink it is told which tests make it fail\n", s->page.out);
 	fputs("\n", s->page.out);
 }
@@ -302,10 +328,12 @@ static void verdict(struct sheet *s)
 static void status(struct sheet *s)
 {
 	const struct verdict *v = &s->page.s->verdict;
-	fprintf(s->page.out, "exit status %d", v->status);
-	for (size_t i = 0; i < v->reasons.len; i++)
-		page_printable(&s->page, i ? "; " : ": ", v->reasons.at[i], "");
-	fputs("\n", s->page.out);
+	cleanup(buf_done) struct buf out = BUF_NULL;
+	int r = buf_printf(&out, "exit status %d", v->status);
+	for (size_t i = 0; i < v->reasons.len && !r; i++)
+		r = buf_printf(&out, "%s%s", i ? "; " : ": ", v->reasons.at[i]);
+	s->page.no_memory |= r != 0;
+	wrapped_printable(s, 0, r ? "" : out.at);
 }
 
 int check_write_text(const struct check_report *c, const struct report_look *look, FILE *out,
