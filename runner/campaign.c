@@ -129,7 +129,7 @@ static struct plan_facts facts(const struct campaign *c, double **ret_seconds)
 	for (size_t i = 0; seconds && i < first->collected_len; i++)
 		if (first->collected[i] < c->test_seconds_len)
 			seconds[i] = c->test_seconds[first->collected[i]];
-	facts.test_seconds = *ret_seconds = seconds; /* NULL: less is known, that is all */
+	facts.test_seconds = *ret_seconds = seconds; /* NULL: no memory */
 	return facts;
 }
 
@@ -145,7 +145,8 @@ static int ask_plan(struct campaign *c, struct err *e)
 		return r;
 	cleanup_free double *seconds = NULL;
 	const struct plan_facts known = facts(c, &seconds);
-	r = plan_make(c->setup->ask, &known, &c->history.roster, &c->plan, e);
+	r = seconds ? plan_make(c->setup->ask, &known, &c->history.roster, &c->plan, e)
+		    : no_memory(e);
 	return r ? r : round_of(c, c->plan.orders, c->plan.len, e);
 }
 
@@ -168,7 +169,8 @@ static int ask_more(struct campaign *c, struct err *e)
 		return r;
 	cleanup_free double *seconds = NULL;
 	const struct plan_facts known = facts(c, &seconds);
-	r = plan_more(c->setup->ask, &known, &c->history.roster, &c->more, e);
+	r = seconds ? plan_more(c->setup->ask, &known, &c->history.roster, &c->more, e)
+		    : no_memory(e);
 	return r ? r : round_of(c, c->more.orders, c->more.len, e);
 }
 
@@ -211,6 +213,8 @@ static int ask_isolated(struct campaign *c, struct err *e)
 	if (!r && wanted_alone(c, &tests, &len))
 		r = no_memory(e);
 	const struct plan_facts known = facts(c, &seconds);
+	if (!r && !seconds)
+		r = no_memory(e);
 	if (!r && len)
 		r = plan_isolated(c->setup->ask, &known, &c->history.roster, tests, len,
 				  &c->isolated, e);
