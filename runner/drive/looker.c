@@ -20,6 +20,8 @@
 #include "probe/sensors/sensors.h"
 #include "probe/vantage.h"
 #include "runner/drive/session.h"
+#include "runner/ledger.h"
+#include "sandbox/base/buf.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fault.h"
@@ -227,6 +229,23 @@ static void file_close_at(FILE **file)
 		fclose(*file);
 }
 
+/* 1: a line; 0: there is none. */
+static int read_line(FILE *lines, struct buf *ret, struct err *e)
+{
+	char part[4096];
+	buf_clear(ret);
+	while (fgets(part, sizeof(part), lines)) {
+		if (buf_puts(ret, part))
+			return err_set(e, ENOMEM, "read from the looker");
+		if (ret->len > LEDGER_LINE_MAX)
+			return err_set(e, EFBIG, "a line of the looker is over %d bytes",
+				       LEDGER_LINE_MAX);
+		if (strchr(part, '\n'))
+			return 1;
+	}
+	return 0;
+}
+
 int looker_ask(const struct looker_task *task, const struct cell *cell,
 	       int (*take_line)(void *with, cJSON *line, const char *kind, struct err *e),
 	       void *with, struct err *e)
@@ -239,10 +258,9 @@ int looker_ask(const struct looker_task *task, const struct cell *cell,
 	if (!lines)
 		return err_sys(e, "read from the looker");
 	looker.channel = -1;
-	cleanup_free char *text = NULL;
-	size_t room = 0;
-	while (!r && getline(&text, &room, lines) > 0) {
-		cleanup_json cJSON *line = cJSON_Parse(text);
+	cleanup(buf_done) struct buf text = BUF_NULL;
+	while (!r && (r = read_line(lines, &text, e)) > 0) {
+		cleanup_json cJSON *line = cJSON_Parse(text.at);
 		const char *kind = json_text(line, "kind");
 		if (!kind)
 			return err_set(e, EPROTO, "the looker sent a line that is none of ours");

@@ -35,7 +35,7 @@ trap 'kill "${services[@]}"; rm -rf "$work"' EXIT
 serve() {
 	$py "$work/service.py" "$work/$1" "${@:2}" &
 	services+=($!)
-	until [ -e "$work/$1" ]; do sleep 0.02; done
+	until [ -e "$work/$1" ] || ! kill -0 $!; do sleep 0.02; done
 	port=$(<"$work/$1")
 }
 serve six ::1
@@ -112,7 +112,7 @@ is "the command gets no socket, and meets no forwarder" "$said" "['0', '1', '2',
 # what the forwarder is, seen from the host
 "$cell_run" --out /dev/null --forward "$one" -- /bin/sh -c 'echo; sleep 1000' >"$work/started" 2>/dev/null &
 runner=$!
-until [ -s "$work/started" ]; do sleep 0.05; done
+until [ -s "$work/started" ] || ! kill -0 $runner; do sleep 0.05; done
 forwarder=$(pgrep -x forwarder -P $runner)
 is "it has no capability and gets none" \
 	"$(awk '/^(CapPrm|CapEff|CapInh|NoNewPrivs)/ { printf "%s ", $2 }' "/proc/$forwarder/status")" \

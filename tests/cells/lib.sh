@@ -3,6 +3,10 @@
 set -uo pipefail
 
 cell_run=$(realpath "$1") # meson names it from the build folder
+if [ ! -x "$cell_run" ]; then
+	echo "Bail out! $cell_run is not there to run"
+	exit 1
+fi
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/fumehood-cell.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/project"
