@@ -174,7 +174,11 @@ static int hear(void *with, const char *kind, const cJSON *line, struct err *e)
 	struct listening *l = with;
 	const char *order = json_text(line, "order");
 	cleanup_free char *id = NULL;
-	if (!text_eq(kind, "test") || !order || json_get_name(line, "test", &id) || !id)
+	if (!text_eq(kind, "test") || !order)
+		return 0;
+	if (json_get_name(line, "test", &id) == -ENOMEM)
+		return err_set(e, ENOMEM, "read what failed: no memory");
+	if (!id)
 		return 0;
 	uint32_t test = history_test(l->h, order, id);
 	if (test == ROSTER_NONE || !l->wanted[test])

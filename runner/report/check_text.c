@@ -137,12 +137,12 @@ static char *where(const struct sheet *s, const struct finding *f)
 	bool alone = first && s->c->history->orders[f->order].order.view == VIEW_ISOLATED;
 	cleanup(buf_done) struct buf out = BUF_NULL;
 	int r = buf_puts(&out, "");
-	if (f->class == CLASS_ABSENT)
+	if (!r && f->class == CLASS_ABSENT)
 		r = buf_printf(&out, "was absent in %u order%s", j->absent,
 			       j->absent == 1 ? "" : "s");
-	else if (alone)
+	else if (!r && alone)
 		r = buf_printf(&out, "fails alone, and in %u of %u orders", j->bad, j->ran);
-	else if (j->bad)
+	else if (!r && j->bad)
 		r = buf_printf(&out, "did not pass in %u of %u orders", j->bad, j->ran);
 	if (!r && first && !alone)
 		r = buf_printf(&out, "%sfirst in %s", out.len ? ", " : "", first);
