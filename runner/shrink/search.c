@@ -1,5 +1,6 @@
 #include "runner/shrink/search.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@
  * An order that was seen to do it and, run up to the test, does not do it again is given up for the
  * next longer one that was seen.
  */
+#define AHEAD_MAX 8 /* runs that are asked for at once where all of them are needed, most likely */
 #define BASES_MAX 3 /* orders that are tried before a test is called flaky */
 #define HINTS_MAX 3
 #define PAIRS_MAX 3 /* when more explain what was seen, none is tried */
@@ -82,8 +84,9 @@ struct search {
 	size_t hints_len;
 	bool hints_chosen;
 	struct trials trials; /* the first is that of nothing before it */
-	size_t asked;         /* trial */
-	unsigned times;       /* runs of it that are not told yet */
+	struct search_ask *asks;
+	size_t *asked; /* trials, beside them */
+	size_t asks_len, told;
 	size_t runs;
 	size_t left; /* estimate; 0: none yet */
 	size_t set;  /* trial that was found; 0: none */
@@ -139,12 +142,23 @@ static enum answer ended(struct search *s, enum search_end end, unsigned n, unsi
 	return OPEN;
 }
 
+/* Questions past the bound end the search; those that go with others are left out. */
 static enum answer ask(struct search *s, size_t trial, unsigned times)
 {
-	if (s->runs + times > s->runs_max)
-		return ended(s, SEARCH_BOUND, 0, 0);
-	s->asked = trial;
-	s->times = times;
+	size_t len = s->asks_len + times;
+	if (s->runs + len > s->runs_max)
+		return s->asks_len ? OPEN : ended(s, SEARCH_BOUND, 0, 0);
+	struct search_ask *asks = reallocarray(s->asks, len, sizeof(*asks));
+	s->asks = asks ? asks : s->asks;
+	size_t *asked = reallocarray(s->asked, len, sizeof(*asked));
+	s->asked = asked ? asked : s->asked;
+	if (!asks || !asked)
+		return no_memory(s);
+	const struct trial *t = &s->trials.at[trial];
+	for (unsigned i = 0; i < times; i++) {
+		asks[s->asks_len] = (struct search_ask){ { t->tests, t->len }, t->runs + 1 + i };
+		asked[s->asks_len++] = trial;
+	}
 	return OPEN;
 }
 
@@ -407,6 +421,28 @@ static enum answer found(struct search *s, const uint32_t *tests, size_t len)
 	return ended(s, SEARCH_FOUND, hits(s, t), tries(t));
 }
 
+static void leave_out(const uint32_t *set, size_t len, size_t i, uint32_t *ret)
+{
+	memcpy(ret, set, i * sizeof(*set));
+	memcpy(ret + i, set + i + 1, (len - 1 - i) * sizeof(*set));
+}
+
+/* When the ith is needed, as is likely, the next ones are tried anyway. */
+static enum answer ask_ahead(struct search *s, const uint32_t *set, size_t len, size_t i,
+			     size_t needed, uint32_t *less)
+{
+	bool first_run = s->asks_len == 1;
+	for (size_t k = 1; first_run && k < len - needed && s->asks_len < AHEAD_MAX; k++) {
+		size_t trial;
+		leave_out(set, len, (i + k) % len, less);
+		if (trials_get(&s->trials, less, len - 1, &trial))
+			return no_memory(s);
+		if (!tries(&s->trials.at[trial]) && ask(s, trial, 1) == OPEN && s->no_memory)
+			return OPEN;
+	}
+	return OPEN;
+}
+
 static enum answer prune(struct search *s, const uint32_t *tests, size_t len)
 {
 	cleanup_free uint32_t *set = calloc(len, sizeof(*set));
@@ -417,11 +453,10 @@ static enum answer prune(struct search *s, const uint32_t *tests, size_t len)
 	size_t i = 0;
 	for (size_t needed = 0; needed < len;) {
 		s->left = len - needed;
-		memcpy(less, set, i * sizeof(*set));
-		memcpy(less + i, set + i + 1, (len - 1 - i) * sizeof(*set));
+		leave_out(set, len, i, less);
 		enum answer r = try(s, less, len - 1);
 		if (r == OPEN)
-			return r;
+			return ask_ahead(s, set, len, i, needed, less);
 		if (r == YES) {
 			len--;
 			memcpy(set, less, len * sizeof(*set));
@@ -637,32 +672,31 @@ int search_hint(struct search *s, const struct search_set *sets, size_t len)
 	return 0;
 }
 
-int search_ask(struct search *s, struct search_set *ret, unsigned *ret_nth, unsigned *ret_times)
+int search_ask(struct search *s, const struct search_ask **ret, size_t *ret_len)
 {
-	if (s->end != SEARCH_GOING)
-		return 0;
-	if (!s->times)
+	assert(s->told == s->asks_len);
+	s->told = 0;
+	s->asks_len = 0;
+	if (s->end == SEARCH_GOING)
 		solve(s);
 	if (s->no_memory) {
 		s->no_memory = false;
+		s->asks_len = 0;
 		return -ENOMEM;
 	}
-	if (s->end != SEARCH_GOING)
-		return 0;
-	const struct trial *t = &s->trials.at[s->asked];
-	*ret = (struct search_set){ t->tests, t->len };
-	*ret_nth = t->runs + 1;
-	*ret_times = s->times;
-	return 1;
+	*ret = s->asks;
+	*ret_len = s->asks_len;
+	return s->asks_len > 0;
 }
 
-void search_tell(struct search *s, enum outcome outcome)
+void search_tell(struct search *s, size_t at, enum outcome outcome)
 {
-	struct trial *t = &s->trials.at[s->asked];
+	assert(at < s->asks_len && s->told < s->asks_len);
+	struct trial *t = &s->trials.at[s->asked[at]];
 	trial_tell(t, outcome);
 	t->runs++;
 	s->runs++;
-	s->times--;
+	s->told++;
 }
 
 /* The shortest list that was confirmed; ALONE: none. */
@@ -718,7 +752,8 @@ size_t search_left(const struct search *s)
 {
 	if (s->end != SEARCH_GOING)
 		return 0;
-	return s->left > s->times ? s->left : s->times ? s->times : left_first(s);
+	size_t asked = s->asks_len - s->told;
+	return s->left > asked ? s->left : asked ? asked : left_first(s);
 }
 
 void search_free(struct search *s)
@@ -728,6 +763,8 @@ void search_free(struct search *s)
 	for (size_t i = 0; i < s->hints_len; i++)
 		hint_free(&s->hints[i]);
 	free(s->hints);
+	free(s->asks);
+	free(s->asked);
 	clues_done(&s->clues);
 	trials_done(&s->trials);
 	free(s);

@@ -59,6 +59,11 @@ struct search_set { /* tests, in execution order */
 	size_t len;
 };
 
+struct search_ask { /* one run: these, then the test, in a cell of its own */
+	struct search_set before;
+	unsigned nth; /* run of this list, from 1 */
+};
+
 struct search_result {
 	uint32_t test;
 	enum search_kind kind; /* SEARCH_EITHER: not known yet */
@@ -75,12 +80,11 @@ struct search *search_new(const struct search_setup *setup); /* NULL: no memory 
 /* Sets that did it to other tests: those that this one's orders allow are tried first. Copied. Before
  * the first ask only. 0 or -ENOMEM. */
 int search_hint(struct search *s, const struct search_set *sets, size_t len);
-/* What to run now: this set, *ret_times more times, each in a cell of its own; *ret_nth is the number
- * of the first of these runs of this set, from 1. 1, or 0: it has ended; or -ENOMEM. Borrowed until
- * the next ask. */
-int search_ask(struct search *s, struct search_set *ret, unsigned *ret_nth, unsigned *ret_times);
-/* What became of the test in one of the runs asked for. */
-void search_tell(struct search *s, enum outcome outcome);
+/* What to run now, side by side. 1, or 0: it has ended; or -ENOMEM. Borrowed until the next ask, before
+ * which all are told. */
+int search_ask(struct search *s, const struct search_ask **ret, size_t *ret_len);
+/* What became of the test in run `at` of those. */
+void search_tell(struct search *s, size_t at, enum outcome outcome);
 struct search_result search_result(const struct search *s);
 /* How many runs it will still take, about. */
 size_t search_left(const struct search *s);

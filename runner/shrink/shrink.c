@@ -28,6 +28,11 @@ struct seeker {
 	struct search_result result; /* once ended; owns its set */
 };
 
+struct asker {
+	size_t seeker;
+	size_t at; /* of what its search asked for */
+};
+
 struct shrink {
 	struct shrink_setup setup;
 	const struct history *history;
@@ -36,7 +41,7 @@ struct shrink {
 	struct search_set *found; /* distinct; borrowed from the results */
 	size_t found_len;
 	struct shrink_ask *asks; /* of this round */
-	size_t *askers;          /* beside it */
+	struct asker *askers;    /* beside it */
 	size_t asks_len, told;
 	size_t asks_room;
 };
@@ -157,22 +162,23 @@ static struct seeker *next_to_begin(const struct shrink *s)
 
 /* ---- rounds ---- */
 
-static int add_asks(struct shrink *s, const struct seeker *seeker, const struct search_set *set,
-		    unsigned nth, unsigned times)
+static int add_asks(struct shrink *s, const struct seeker *seeker, const struct search_ask *more,
+		    size_t len)
 {
-	size_t needed = s->asks_len + times;
+	size_t needed = s->asks_len + len;
 	if (needed > s->asks_room) {
 		struct shrink_ask *asks = reallocarray(s->asks, needed, sizeof(*asks));
 		s->asks = asks ? asks : s->asks;
-		size_t *askers = reallocarray(s->askers, needed, sizeof(*askers));
+		struct asker *askers = reallocarray(s->askers, needed, sizeof(*askers));
 		s->askers = askers ? askers : s->askers;
 		if (!asks || !askers)
 			return -ENOMEM;
 		s->asks_room = needed;
 	}
-	for (unsigned i = 0; i < times; i++) {
-		s->asks[s->asks_len] = (struct shrink_ask){ seeker->test, *set, nth + i };
-		s->askers[s->asks_len++] = (size_t)(seeker - s->seekers);
+	for (size_t i = 0; i < len; i++) {
+		s->askers[s->asks_len] = (struct asker){ (size_t)(seeker - s->seekers), i };
+		s->asks[s->asks_len++] =
+			(struct shrink_ask){ seeker->test, more[i].before, more[i].nth };
 	}
 	return 0;
 }
@@ -180,12 +186,11 @@ static int add_asks(struct shrink *s, const struct seeker *seeker, const struct 
 /* What it asks for, or its end. */
 static int step(struct shrink *s, struct seeker *seeker)
 {
-	struct search_set set;
-	unsigned nth;
-	unsigned times;
-	int r = search_ask(seeker->search, &set, &nth, &times);
+	const struct search_ask *asks;
+	size_t len;
+	int r = search_ask(seeker->search, &asks, &len);
 	if (r > 0)
-		return add_asks(s, seeker, &set, nth, times);
+		return add_asks(s, seeker, asks, len);
 	return r ? r : end(s, seeker);
 }
 
@@ -216,7 +221,7 @@ void shrink_tell(struct shrink *s, size_t at, enum outcome outcome)
 {
 	assert(at < s->asks_len && s->told < s->asks_len);
 	s->told++;
-	search_tell(s->seekers[s->askers[at]].search, outcome);
+	search_tell(s->seekers[s->askers[at].seeker].search, s->askers[at].at, outcome);
 }
 
 /* ---- what it costs, what was found ---- */

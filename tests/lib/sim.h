@@ -126,12 +126,11 @@ static inline struct sim_sweep sim_sweep(struct sim *s, unsigned seeds, bool iso
 /* Runs a search to its end. */
 static inline void sim_search(struct sim *s, struct search *search)
 {
-	struct search_set set;
-	unsigned nth;
-	unsigned times;
-	while (search_ask(search, &set, &nth, &times) > 0)
-		for (unsigned i = 0; i < times; i++)
-			search_tell(search, sim_run(s, set.tests, set.len));
+	const struct search_ask *asks;
+	size_t len;
+	while (search_ask(search, &asks, &len) > 0)
+		for (size_t i = 0; i < len; i++)
+			search_tell(search, i, sim_run(s, asks[i].before.tests, asks[i].before.len));
 }
 
 /* Is the set what it is said to be, and is no test in it for nothing? */

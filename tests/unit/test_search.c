@@ -274,21 +274,21 @@ static void test_asked_again(void)
 	struct search *b = start(&s, &w, SEARCH_EITHER);
 	bool same = true;
 	for (;;) {
-		struct search_set x;
-		struct search_set y;
-		unsigned nth[2];
-		unsigned times[2];
-		int r = search_ask(a, &x, &nth[0], &times[0]);
-		same = same && r == search_ask(b, &y, &nth[1], &times[1]);
+		const struct search_ask *x;
+		const struct search_ask *y;
+		size_t len[2];
+		int r = search_ask(a, &x, &len[0]);
+		same = same && r == search_ask(b, &y, &len[1]) && len[0] == len[1];
 		if (!same || r <= 0)
 			break;
-		same = x.len == y.len && !memcmp(x.tests, y.tests, x.len * sizeof(*x.tests)) &&
-		       nth[0] == nth[1] && times[0] == times[1];
-		enum outcome o = sim_run(&s, x.tests, x.len);
-		for (unsigned i = 0; i < times[0]; i++) {
-			search_tell(a, o);
-			search_tell(b, o);
+		for (size_t i = len[0]; i-- > 0;) {
+			const struct search_set *set = &x[i].before;
+			same = same && set->len == y[i].before.len && x[i].nth == y[i].nth &&
+			       !memcmp(set->tests, y[i].before.tests, set->len * sizeof(*set->tests));
+			search_tell(a, i, sim_run(&s, set->tests, set->len));
 		}
+		for (size_t i = 0; i < len[0]; i++)
+			search_tell(b, i, sim_run(&s, y[i].before.tests, y[i].before.len));
 	}
 	tap_ok(same && search_result(a).end == SEARCH_FOUND, "the same questions, to the end");
 	search_free(a);
@@ -301,13 +301,14 @@ static int search_whole(struct sim s, const struct sim_sweep *w, enum search_end
 	struct search *search = start(&s, w, SEARCH_EITHER);
 	if (!search)
 		return -ENOMEM;
-	struct search_set set;
-	unsigned nth;
-	unsigned times;
+	const struct search_ask *asks;
+	size_t len;
 	int r = search_hint(search, &(struct search_set){ far, 1 }, 1);
-	while (!r && (r = search_ask(search, &set, &nth, &times)) > 0)
-		for (r = 0; times; times--)
-			search_tell(search, sim_run(&s, set.tests, set.len));
+	while (!r && (r = search_ask(search, &asks, &len)) > 0) {
+		for (size_t i = 0; i < len; i++)
+			search_tell(search, i, sim_run(&s, asks[i].before.tests, asks[i].before.len));
+		r = 0;
+	}
 	*ret = search_result(search).end;
 	search_free(search);
 	return r;
