@@ -34,7 +34,7 @@ static uint32_t alone_order(const struct history *h, uint32_t test)
 {
 	for (uint32_t i = 0; i < h->len; i++) {
 		const struct played *p = &h->orders[i];
-		if (p->order.view == VIEW_ISOLATED && p->complete && p->order.tests_len == 1 &&
+		if (p->order.view == VIEW_ISOLATED && !p->interrupted && p->order.tests_len == 1 &&
 		    p->order.tests[0] == test)
 			return i;
 	}

@@ -7,7 +7,7 @@ static bool counts(const struct played *p)
 {
 	enum view view = p->order.view;
 	enum role role = p->order.role;
-	return p->complete && !p->order.vary.len &&
+	return p->ended && !p->interrupted && !p->order.vary.len &&
 	       (view == VIEW_CANONICAL || view == VIEW_SHUFFLED || view == VIEW_ISOLATED) &&
 	       (role == ROLE_SWEEP || role == ROLE_CONFIRM);
 }
