@@ -93,6 +93,12 @@ static const struct played *first_order(const struct campaign *c)
 	return history_find(&c->history, c->setup->ask->select ? COLLECT : FIRST);
 }
 
+double campaign_seconds(const struct campaign *c)
+{
+	const struct played *p = history_find(&c->history, FIRST);
+	return p && p->ended ? p->seconds : 0;
+}
+
 static int ask_first(struct campaign *c, struct err *e)
 {
 	int r = round_own(c, 1, e);

@@ -77,6 +77,8 @@ int campaign_line(void *with, const char *kind, const cJSON *line, struct err *e
 struct lanes_source campaign_source(struct campaign *c);
 /* What the history alone tells, as if nothing more could be run: findings of an earlier run. */
 int campaign_recall(struct campaign *c, struct err *e);
+/* How long the canonical order took; 0: not known. */
+double campaign_seconds(const struct campaign *c);
 /* What is known at the end, also when it was cut short. */
 int campaign_judge(struct campaign *c, struct err *e);
 /* Nothing is run but these searches, which are kept. After the lines, before the source. */

@@ -103,6 +103,14 @@ int job_continue(struct job *job, enum config_command command, const char *path,
 	return 0;
 }
 
+void job_limit(struct job *job, double canonical_seconds)
+{
+	uint32_t *timeout_ms = &job->prepared.spec.timeout_ms;
+	double ms = JOB_HANG_MS + canonical_seconds * 1000 * JOB_HANG_TIMES;
+	if (!*timeout_ms)
+		*timeout_ms = ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX;
+}
+
 struct order_setup job_order_setup(struct job *job)
 {
 	const struct config *c = job->config;

@@ -38,6 +38,12 @@ int job_continue(struct job *job, enum config_command command, const char *path,
 int job_save_about(struct job *job, struct err *e);
 void job_done(struct job *job);
 
+/* Orders from here on hang when they take so much longer than the canonical one did, unless --timeout
+ * says when. */
+#define JOB_HANG_TIMES 10
+#define JOB_HANG_MS    60000
+void job_limit(struct job *job, double canonical_seconds);
+
 struct order_setup job_order_setup(struct job *job);
 
 /* No adapter spoke in that order, and nothing else ended it: shows the end of its output on stderr,

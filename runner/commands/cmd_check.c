@@ -18,10 +18,6 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/base/err.h"
 
-/* An order that takes so much longer than the canonical one hangs, unless --timeout says what does. */
-#define HANG_TIMES 10
-#define HANG_MS    60000
-
 struct check {
 	const struct config *config;
 	struct job job;
@@ -51,9 +47,7 @@ static void check_done(struct check *check)
 static int measured(void *with, double seconds, struct err *e)
 {
 	struct check *check = with;
-	uint32_t *timeout_ms = &check->job.prepared.spec.timeout_ms;
-	if (!*timeout_ms)
-		*timeout_ms = HANG_MS + (uint32_t)(seconds * 1000 * HANG_TIMES);
+	job_limit(&check->job, seconds);
 	if (!check->campaign.fresh)
 		return 0;
 	check->job.about.isolation = &check->campaign.first.isolation; /* after a kill it is wanted */

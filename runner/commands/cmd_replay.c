@@ -470,6 +470,7 @@ static int run_replay(struct replay *r, struct err *e)
 	err = err ? err : campaign_recall(&r->campaign, e);
 	if (!err && findings_make(&r->campaign.classes, r->campaign.shrink, &r->findings))
 		err = no_memory(e);
+	job_limit(&r->job, campaign_seconds(&r->campaign));
 	err = err ? err : find_parts(r, e);
 	err = err ? err : name_orders(r, e);
 	err = err ? err : compare_world(r, e);

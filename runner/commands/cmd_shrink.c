@@ -174,6 +174,7 @@ static int run_orders(struct shrinking *s, struct err *e)
 	const struct config *c = &s->earlier.config;
 	struct terminal terminal = terminal_of(STDERR_FILENO, c->color, getenv);
 	progress_begin(&s->progress, c->quiet ? NULL : stderr, &terminal, clock_ms);
+	job_limit(&s->job, campaign_seconds(&s->campaign));
 	struct order_setup order = job_order_setup(&s->job);
 	order.keeps = NULL;
 	const struct lanes_setup lanes = {
