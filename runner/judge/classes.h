@@ -19,6 +19,16 @@
 
 struct history;
 
+static inline bool passes(enum outcome outcome)
+{
+	return outcome == OUTCOME_PASSED || outcome == OUTCOME_XFAILED;
+}
+
+static inline bool known(enum outcome outcome)
+{
+	return outcome != OUTCOME_N;
+}
+
 /* In the order in which they are tried: the first that fits. */
 enum class {
 	CLASS_ABSENT,

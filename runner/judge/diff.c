@@ -151,6 +151,13 @@ static int by_kind(const void *a, const void *b)
 	return (x->before > y->before) - (x->before < y->before);
 }
 
+/* The number of a test that was not only collected; ROSTER_NONE: there is none. */
+static uint32_t find_due(const struct classes *c, const char *id)
+{
+	uint32_t test = roster_find(&c->history->roster, id);
+	return test != ROSTER_NONE && c->tests[test].due ? test : ROSTER_NONE;
+}
+
 static int compare_tests(const struct classes *before, const struct classes *after, struct diff *d)
 {
 	d->tests = calloc(before->len + after->len + 1, sizeof(*d->tests));
@@ -158,18 +165,18 @@ static int compare_tests(const struct classes *before, const struct classes *aft
 		return -ENOMEM;
 	for (uint32_t i = 0; i < after->len; i++) {
 		const char *id = after->history->roster.ids.at[i];
-		uint32_t was = roster_find(&before->history->roster, id);
+		uint32_t was = find_due(before, id);
 		enum diff_kind kind = was == ROSTER_NONE
 					      ? DIFF_ADDED
 					      : kind_of(&before->tests[was], &after->tests[i]);
-		if (kind == DIFF_N)
+		if (kind == DIFF_N || !after->tests[i].due)
 			continue;
 		add_test(d, kind, was, i);
 		d->added_red += kind == DIFF_ADDED && health_of(&after->tests[i]) < GREEN;
 	}
 	for (uint32_t i = 0; i < before->len; i++)
-		if (roster_find(&after->history->roster, before->history->roster.ids.at[i]) ==
-		    ROSTER_NONE)
+		if (before->tests[i].due &&
+		    find_due(after, before->history->roster.ids.at[i]) == ROSTER_NONE)
 			add_test(d, DIFF_REMOVED, i, ROSTER_NONE);
 	qsort(d->tests, d->tests_len, sizeof(*d->tests), by_kind);
 	return 0;
