@@ -29,27 +29,28 @@ static void round_done(struct campaign_round *r)
 	for (size_t i = 0; i < r->own_len; i++)
 		order_done(&r->own[i]);
 	free(r->own);
-	free(r->at);
+	free(r->todo);
 	*r = (struct campaign_round){ 0 };
 }
 
-/* Did it end, by itself? What was interrupted is run again. */
+/* Did it end, by itself? What was interrupted is run again, and all of it where nobody spoke. */
 static bool is_done(const struct campaign *c, const char *name)
 {
 	const struct played *p = history_find(&c->history, name);
-	return p && p->ended && !p->interrupted;
+	return c->spoke && p && p->ended && !p->interrupted;
 }
 
 /* Those of a plan that are still to be run. */
 static int round_of(struct campaign *c, const struct order *orders, size_t len, struct err *e)
 {
 	struct campaign_round *r = &c->round;
-	r->at = calloc(len + 1, sizeof(*r->at));
-	if (!r->at)
+	r->orders = orders;
+	r->todo = calloc(len + 1, sizeof(*r->todo));
+	if (!r->todo)
 		return no_memory(e);
 	for (size_t i = 0; i < len; i++)
 		if (!is_done(c, orders[i].name))
-			r->at[r->len++] = &orders[i];
+			r->todo[r->len++] = (uint32_t)i;
 	return 0;
 }
 
@@ -110,15 +111,7 @@ static int ask_first(struct campaign *c, struct err *e)
 				 .view = VIEW_CANONICAL,
 				 .role = ROLE_SWEEP,
 				 .as_collected = !select };
-	if (!first->name)
-		return no_memory(e);
-	if (!is_done(c, first->name) || c->spoke)
-		return round_of(c, first, 1, e);
-	c->round.at = calloc(1, sizeof(*c->round.at)); /* it did nothing: why is to be told again */
-	if (!c->round.at)
-		return no_memory(e);
-	c->round.at[c->round.len++] = first;
-	return 0;
+	return first->name ? round_of(c, first, 1, e) : no_memory(e);
 }
 
 static struct plan_facts facts(const struct campaign *c, double **ret_seconds)
@@ -346,7 +339,7 @@ static bool fits(const struct campaign *c)
 static int advance(struct campaign *c, struct err *e)
 {
 	int r = 0;
-	bool first_ran = c->step == CAMPAIGN_FIRST && c->round.at;
+	bool first_ran = c->step == CAMPAIGN_FIRST && c->round.todo;
 	if (c->step == CAMPAIGN_SHRINK && c->shrink)
 		tell_searches(c);
 	round_done(&c->round);
@@ -374,7 +367,7 @@ static int next(void *with, const struct order **ret, struct err *e)
 			return 0;
 		}
 		if (c->round.next < c->round.len) {
-			*ret = c->round.at[c->round.next++];
+			*ret = &c->round.orders[c->round.todo[c->round.next++]];
 			c->running++;
 			return 1;
 		}
@@ -424,7 +417,7 @@ static void left(void *with, struct progress_left *ret)
 	const struct campaign *c = with;
 	*ret = (struct progress_left){ .more = c->step < CAMPAIGN_OVER };
 	for (size_t i = c->round.next; i < c->round.len; i++) {
-		ret->seconds += estimate(c, c->round.at[i]);
+		ret->seconds += estimate(c, &c->round.orders[c->round.todo[i]]);
 		ret->orders++;
 	}
 	if (c->step != CAMPAIGN_SHRINK || !c->shrink || !ret->orders)

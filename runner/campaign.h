@@ -40,7 +40,8 @@ enum campaign_step {
 };
 
 struct campaign_round {
-	const struct order **at;
+	const struct order *orders;
+	uint32_t *todo; /* which of them */
 	size_t len, next;
 	struct order *own; /* orders that stand in no plan */
 	size_t own_len;
