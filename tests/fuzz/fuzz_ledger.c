@@ -5,8 +5,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "runner/judge/classes.h"
+#include "runner/judge/history.h"
 #include "runner/judge/summary.h"
+#include "runner/judge/suspicions.h"
 #include "runner/ledger.h"
+#include "runner/report/matrix.h"
 #include "runner/report/report.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
@@ -29,6 +33,46 @@ static void write_report(const struct summary *s, const struct report_format *fo
 	int r = format->write(s, &look, out, NULL);
 	assert(r == 0);
 	fclose(out);
+}
+
+struct known {
+	struct history history;
+	struct marks marks;
+	struct suspicions suspicions;
+};
+
+static int keep_line(void *with, const char *kind, const cJSON *line, struct err *e)
+{
+	struct known *k = with;
+	int r = history_line(&k->history, kind, line, e);
+	r = r ? r : marks_line(&k->marks, &k->history, kind, line, e);
+	return r ? r : suspicions_line(&k->suspicions, &k->history, kind, line, e);
+}
+
+/* What the lines say of orders: a class for each test, and a matrix that is JSON. */
+static void judge(const struct ledger *l)
+{
+	struct known k = { HISTORY_NULL, MARKS_NULL, SUSPICIONS_NULL };
+	cleanup(classes_done) struct classes c = CLASSES_NULL;
+	cleanup(reruns_done) struct reruns open = { 0 };
+	cleanup_free uint32_t *alone = NULL;
+	cleanup_free char *text = NULL;
+	size_t len = 0;
+	struct err e = ERR_NULL;
+	int r = ledger_each(l, keep_line, &k, &e);
+	assert(e.code == -r);
+	r = classes_judge(&k.history, &k.marks, &c);
+	r = r ? r : classes_open(&c, &open);
+	r = r ? r : suspicions_open(&k.suspicions, &c, &alone, &len);
+	FILE *out = open_memstream(&text, &len);
+	r = r ? r : matrix_write(&c, out, &e);
+	fclose(out);
+	assert(r == 0);
+	cleanup_json cJSON *tree = cJSON_Parse(text);
+	assert(tree);
+	history_done(&k.history);
+	marks_done(&k.marks);
+	suspicions_done(&k.suspicions);
 }
 
 /* A ledger: refused with a reason, or reported without a byte that drives a terminal. */
@@ -55,6 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (const char *c = text; *c; c++)
 			assert((unsigned char)*c >= ' ' || *c == '\n');
 	}
+	judge(&l);
 	unlinkat(l.dir, "run.json", 0);
 	unlinkat(l.dir, "ledger.jsonl", 0);
 	rmdir(folder);
