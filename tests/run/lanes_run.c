@@ -106,6 +106,11 @@ static void left(void *with, struct progress_left *ret)
 	*ret = (struct progress_left){ .orders = w->len - w->at };
 }
 
+static unsigned lanes_of(const char *text)
+{
+	return text ? (unsigned)strtoul(text, NULL, 10) : 1;
+}
+
 static int run(struct work *w, const struct config *c, struct err *e)
 {
 	static const char *const plan[] = { NULL };
@@ -119,7 +124,7 @@ static int run(struct work *w, const struct config *c, struct err *e)
 	progress_begin(&progress, c->quiet ? NULL : stderr, &terminal, clock_ms);
 	const struct order_setup setup = job_order_setup(&w->job);
 	const struct lanes_setup lanes = { .order = &setup,
-					   .lanes = (unsigned)strtoul(getenv("LANES"), NULL, 10),
+					   .lanes = lanes_of(getenv("LANES")),
 					   .ledger = &w->job.ledger,
 					   .roster = &w->roster,
 					   .progress = &progress };

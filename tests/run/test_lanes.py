@@ -6,6 +6,7 @@ Usage: test_lanes.py LANES_RUN
 import json
 import os
 import pty
+import random
 import re
 import resource
 import select
@@ -196,6 +197,39 @@ def test_parallel():
         "where xdist is not there, the order ends with the reason",
         end,
     )
+    place.done()
+
+
+RANDOMLY = """
+import random
+
+def pytest_addoption(parser):
+    parser.addoption("--randomly-dont-reorganize", action="store_false", dest="randomly_reorganize")
+    parser.addoption("--randomly-seed", dest="randomly_seed", default="default")
+
+def pytest_collection_modifyitems(config, items):
+    if config.option.randomly_reorganize:
+        random.Random(config.option.randomly_seed).shuffle(items)
+"""
+
+
+def test_native():
+    """A plugin with the options of pytest-randomly."""
+    place = Place({"test_a.py": SUITE, "randomly_too.py": RANDOMLY, "pytest.ini": "[pytest]\naddopts = -p randomly_too\n"})
+    rows = [{"name": "canonical"}] + [
+        {"name": "native%d" % seed, "view": "shuffled", "shuffle": "native", "seed": seed} for seed in (17, 18)
+    ]
+    process, out = start(place, rows, 2)
+    status, said, errors = finish(process)
+    lines = lines_of(out)
+    tests = {line["order"]: line["tests"] for line in lines if line["kind"] == "order"}
+    wanted = {"canonical": IDS}
+    for seed in (17, 18):
+        wanted["native%d" % seed] = list(IDS)
+        random.Random(seed).shuffle(wanted["native%d" % seed])
+    ok(status == 0 and tests == wanted, "the framework's own shuffle, and the order that it made", tests, said, errors)
+    ran = {order: [test for test, _, _ in rows] for order, rows in matrix(lines).items()}
+    ok(ran == wanted, "... which is the one that ran", ran)
     place.done()
 
 
@@ -483,6 +517,7 @@ def test_failure():
 test_lanes()
 test_repeated()
 test_parallel()
+test_native()
 test_varied()
 test_timeout()
 test_interrupt()

@@ -57,8 +57,7 @@ static const struct {
 /* By commas where there are any, else by spaces. */
 static void split(const char *list, struct strv *ret)
 {
-	char copy[256];
-	strcpy(copy, list);
+	cleanup_free char *copy = strdup(list);
 	const char *between = strchr(list, ',') ? "," : " ";
 	for (char *rest = copy, *word; (word = strsep(&rest, between));)
 		if (*word)
