@@ -12,7 +12,10 @@
 #include "runner/hints.h"
 #include "runner/no_hello.h"
 #include "runner/printable.h"
+#include "runner/progress.h"
+#include "runner/terminal.h"
 #include "sandbox/base/cleanup.h"
+#include "sandbox/base/clock.h"
 #include "sandbox/base/err.h"
 #include "sandbox/env.h"
 
@@ -128,6 +131,29 @@ struct order_setup job_order_setup(struct job *job)
 		.keeps = &job->prepared.keeps,
 		.echo = c->echo,
 	};
+}
+
+int job_run(struct job *job, const struct lanes_source *source, const struct roster *roster,
+	    struct progress *progress, struct lanes_result *ret, struct err *e)
+{
+	const struct config *c = job->config;
+	struct terminal terminal = terminal_of(STDERR_FILENO, c->color, getenv);
+	terminal.live &= !c->echo; /* a bar and the suite's output would spoil each other */
+	progress_begin(progress, c->quiet ? NULL : stderr, &terminal, clock_ms);
+	struct order_setup order = job_order_setup(job);
+	order.keeps = NULL; /* one order's would replace another's */
+	const struct lanes_setup lanes = {
+		.order = &order,
+		.lanes = c->echo    ? 1
+			 : c->lanes ? c->lanes
+				    : lanes_default(),
+		.ledger = &job->ledger,
+		.roster = roster,
+		.progress = progress,
+	};
+	int r = lanes_run(&lanes, source, ret, e);
+	progress_done(progress);
+	return r;
 }
 
 /* ---- likely causes ---- */

@@ -6,8 +6,8 @@
  * Owns what it made. Borrows the config.
  */
 #include "runner/about.h"
+#include "runner/drive/lanes.h"
 #include "runner/drive/layer.h"
-#include "runner/drive/order.h"
 #include "runner/drive/prepare.h"
 #include "runner/ledger.h"
 #include "sandbox/base/text.h"
@@ -45,6 +45,10 @@ void job_done(struct job *job);
 void job_limit(struct job *job, double canonical_seconds);
 
 struct order_setup job_order_setup(struct job *job);
+
+/* Runs what the source has to run, of a job with many orders, and shows how far it is. */
+int job_run(struct job *job, const struct lanes_source *source, const struct roster *roster,
+	    struct progress *progress, struct lanes_result *ret, struct err *e);
 
 /* No adapter spoke in that order, and nothing else ended it: shows the end of its output on stderr,
  * sets the err and returns it. */

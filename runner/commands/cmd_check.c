@@ -66,22 +66,9 @@ static void searching(void *with, const struct shrink_cost *cost)
 
 static int run_orders(struct check *check, struct err *e)
 {
-	const struct config *c = check->config;
-	struct terminal terminal = terminal_of(STDERR_FILENO, c->color, getenv);
-	progress_begin(&check->progress, c->quiet ? NULL : stderr, &terminal, clock_ms);
-	struct order_setup order = job_order_setup(&check->job);
-	order.keeps = NULL;
-	const struct lanes_setup lanes = {
-		.order = &order,
-		.lanes = c->lanes ? c->lanes : lanes_default(),
-		.ledger = &check->job.ledger,
-		.roster = &check->campaign.history.roster,
-		.progress = &check->progress,
-	};
 	const struct lanes_source source = campaign_source(&check->campaign);
-	int r = lanes_run(&lanes, &source, &check->lanes, e);
-	progress_done(&check->progress);
-	return r;
+	return job_run(&check->job, &source, &check->campaign.history.roster, &check->progress,
+		       &check->lanes, e);
 }
 
 static int name_orders(struct strv *names, const struct plan *plan)

@@ -9,7 +9,6 @@
 #include "runner/judge/findings.h"
 #include "runner/printable.h"
 #include "runner/progress.h"
-#include "runner/terminal.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/clock.h"
 #include "sandbox/base/err.h"
@@ -249,24 +248,9 @@ static int ended(void *with, const struct order *order, const struct order_resul
 
 static int run_orders(struct replay *r, struct err *e)
 {
-	const struct config *c = r->config;
-	struct terminal terminal = terminal_of(STDERR_FILENO, c->color, getenv);
-	terminal.live &= !c->echo;
-	struct progress progress;
-	progress_begin(&progress, c->quiet ? NULL : stderr, &terminal, clock_ms);
-	struct order_setup order = job_order_setup(&r->job);
-	order.keeps = NULL;
-	const struct lanes_setup lanes = {
-		.order = &order,
-		.lanes = c->echo ? 1 : lanes_default(),
-		.ledger = &r->job.ledger,
-		.roster = &r->campaign.history.roster,
-		.progress = &progress,
-	};
 	const struct lanes_source source = { .next = next, .line = line, .ended = ended, .with = r };
-	int err = lanes_run(&lanes, &source, &r->lanes, e);
-	progress_done(&progress);
-	return err;
+	struct progress progress;
+	return job_run(&r->job, &source, &r->campaign.history.roster, &progress, &r->lanes, e);
 }
 
 /* ---- how it came out ---- */

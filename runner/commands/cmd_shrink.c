@@ -10,7 +10,6 @@
 #include "runner/printable.h"
 #include "runner/progress.h"
 #include "runner/report/shrink.h"
-#include "runner/terminal.h"
 #include "sandbox/base/buf.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/clock.h"
@@ -171,26 +170,12 @@ static int ended(void *with, const struct order *order, const struct order_resul
 
 static int run_orders(struct shrinking *s, struct err *e)
 {
-	const struct config *c = &s->earlier.config;
-	struct terminal terminal = terminal_of(STDERR_FILENO, c->color, getenv);
-	progress_begin(&s->progress, c->quiet ? NULL : stderr, &terminal, clock_ms);
-	job_limit(&s->job, campaign_seconds(&s->campaign));
-	struct order_setup order = job_order_setup(&s->job);
-	order.keeps = NULL;
-	const struct lanes_setup lanes = {
-		.order = &order,
-		.lanes = c->lanes ? c->lanes : lanes_default(),
-		.ledger = &s->job.ledger,
-		.roster = &s->campaign.history.roster,
-		.progress = &s->progress,
-	};
 	const struct lanes_source source = {
 		.next = next, .line = line, .ended = ended, .left = left, .with = s
 	};
 	s->campaign_source = campaign_source(&s->campaign);
-	int r = lanes_run(&lanes, &source, &s->lanes, e);
-	progress_done(&s->progress);
-	return r;
+	job_limit(&s->job, campaign_seconds(&s->campaign));
+	return job_run(&s->job, &source, &s->campaign.history.roster, &s->progress, &s->lanes, e);
 }
 
 /* ---- reporting ---- */
