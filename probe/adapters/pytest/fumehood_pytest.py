@@ -682,7 +682,8 @@ def again_of(item):
         setattr(again, name, list(getattr(item, name)))
     again.stash = again._store = type(item.stash)()
     again.stash._storage.update(item.stash._storage)
-    if getattr(getattr(item, "_obj", None), "__self__", None) and isinstance(item.parent, pytest.Class):
+    instance = getattr(getattr(item, "_obj", None), "__self__", None)
+    if instance is not None and isinstance(item.parent, pytest.Class):
         del again._obj
     if hasattr(item, "_instance"):
         again._instance = None
