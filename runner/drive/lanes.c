@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/clock.h"
 #include "sandbox/base/err.h"
+#include "sandbox/base/fd.h"
 
 /* A place for an order in a lane, or for one that has left its lane while its cell goes away: of
  * those there are at most as many as there are lanes. */
@@ -40,6 +42,7 @@ struct lanes {
 	bool interrupted; /* no other order begins */
 };
 
+#define CPU_MAX_LEN      64
 #define DESCRIPTORS_BASE 128 /* of ours, and while a cell is made */
 #define DESCRIPTORS_EACH 10  /* of an order, and of one that goes away */
 
@@ -55,12 +58,36 @@ static unsigned lanes_most(void)
 	return n < LANES_MAX ? (unsigned)n : LANES_MAX;
 }
 
+unsigned lanes_granted(const char *cpu_max)
+{
+	char *end = NULL;
+	unsigned long quota = strtoul(cpu_max, &end, 10);
+	if (end == cpu_max || *end != ' ')
+		return 0;
+	unsigned long period = strtoul(end, NULL, 10);
+	if (!period || quota > period * LANES_MAX)
+		return 0;
+	return (unsigned)((quota + period - 1) / period);
+}
+
+/* Of a container, whose own group is the root that it sees. */
+static unsigned quota(void)
+{
+	cleanup_free char *text = NULL;
+	int r = fd_load(AT_FDCWD, "/sys/fs/cgroup/cpu.max", CPU_MAX_LEN, &text, NULL, NULL);
+	return r ? 0 : lanes_granted(text);
+}
+
 unsigned lanes_default(void)
 {
 	cpu_set_t set;
-	int n = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
+	int processors = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
+	unsigned n = (unsigned)processors;
+	unsigned granted = quota();
+	if (granted && granted < n)
+		n = granted;
 	unsigned most = lanes_most();
-	return (unsigned)n < most ? (unsigned)n : most;
+	return n < most ? n : most;
 }
 
 static int check_lanes(unsigned lanes, struct err *e)

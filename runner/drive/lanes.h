@@ -46,6 +46,8 @@ struct lanes_result {
 
 /* As many as this process may use processors. */
 unsigned lanes_default(void);
+/* How many processors a cpu.max of a control group grants, rounded up; 0: it sets no limit. */
+unsigned lanes_granted(const char *cpu_max);
 
 int lanes_run(const struct lanes_setup *setup, const struct lanes_source *source,
 	      struct lanes_result *ret, struct err *e);
