@@ -223,8 +223,8 @@ def main():
     options = parser.parse_args()
     options.out = os.path.abspath(options.out)
     os.makedirs(options.out, exist_ok=True)
-    names = options.only.split(",") if options.only else os.listdir(options.checkouts)
-    suites = [Suite(name, options) for name in sorted(names, key=lambda name: (len(name), name))]
+    everything = sorted(os.listdir(options.checkouts), key=lambda name: (len(name), name))
+    suites = [Suite(name, options) for name in (options.only.split(",") if options.only else everything)]
     if options.what == "table":
         print_table([run_table(suite) for suite in suites])
         return
