@@ -4,9 +4,9 @@
  * rows of a Tuscan square. A guarantee for what one test does to the next, where
  * random orders only are a sample.
  *
- * An even number n of things stands in n rows, each ordered pair adjacent in exactly one of them. For
- * an odd number there are n + 1 rows, those of n + 1 things without the last one: each
- * pair is adjacent at least once. (Of 3 and 5 there is no square of n rows.)
+ * An even number n of things stands in n rows, each ordered pair adjacent in exactly one of them. Of an
+ * odd number there are n + 1 rows, those of n + 1 things without the last one: each pair is adjacent at
+ * least once. (Squares of n rows exist for odd n but 3 and 5; one row is all that they would save.)
  */
 #include <stdbool.h>
 #include <stddef.h>

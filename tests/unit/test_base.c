@@ -105,6 +105,26 @@ static void test_json_keys(void)
 	tap_ok(text_eq(e.text, "f.json:1:1: no"), "the whole: %s", e.text);
 }
 
+static void test_json_entries(void)
+{
+	const char *text = "\xef\xbb\xbf[\"a,[\", // \"x\",\n [1, [2]], {\"b\": 1,\"c\": 2},\n\n  3]";
+	static const char *const places[] = { "1:2", "2:2", "2:12", "4:3" };
+	cleanup_json cJSON *tree = NULL;
+	struct err e = ERR_NULL;
+	int r = json_parse("f.json", text, strlen(text), &tree, &e);
+	struct json_source src = { "f.json", text, tree };
+	size_t n = 0;
+	const cJSON *entry;
+	cJSON_ArrayForEach(entry, tree)
+	{
+		char expected[32];
+		snprintf(expected, sizeof(expected), "f.json:%s: no", places[n++]);
+		json_refuse_entry(&src, entry, &e, "no");
+		tap_ok(text_eq(e.text, expected), "an entry of a list: %s", e.text);
+	}
+	tap_ok(!r && n == countof(places), "all of them");
+}
+
 static void join(const char *key, void *value, void *with)
 {
 	(void)value;
@@ -136,6 +156,11 @@ static void test_digest(void)
 	char hex[DIGEST_HEX];
 	tap_ok(text_eq(digest_hex(digest_bytes("", 0), hex), "99aa06d3014798d86001c324468d497f"),
 	       "the digest is XXH3-128");
+	tap_ok(digest_seeded("", 0, 0) == 0x2d06800538d394c2 &&
+		       digest_seeded("a", 1, 1) != digest_seeded("a", 1, 2) &&
+		       digest_seeded("tests/test_a.py::test_x", 23, 17) == 0xadb49c9ee615367f,
+	       "one with a seed is XXH3-64: %jx",
+	       (uintmax_t)digest_seeded("tests/test_a.py::test_x", 23, 17));
 }
 
 /* Fed in pieces of that length: as wide as the processor can, or as the library does. */
@@ -209,6 +234,29 @@ static void test_digest_file(void)
 	       "a terabyte of hole is read at once");
 }
 
+static const struct {
+	const char *pattern, *text;
+	bool fits;
+} globs[] = {
+	{ "", "", true },           { "", "a", false },
+	{ "*", "", true },          { "*", "a/b", true },
+	{ "a*c", "abc", true },     { "a*c", "ac", true },
+	{ "a*c", "acb", false },    { "a?c", "abc", true },
+	{ "a?c", "ac", false },     { "*ab", "aab", true },
+	{ "*a*b*", "xaxbx", true }, { "*a*b", "xaxbx", false },
+	{ "t[1]", "t[1]", true },   { "t[1]", "t1", false },
+	{ "a**", "a", true },       { "*.py::*", "tests/a.py::b", true },
+	{ "**a", "b", false },
+};
+
+static void test_globs(void)
+{
+	for (size_t i = 0; i < countof(globs); i++)
+		tap_ok(text_glob(globs[i].pattern, globs[i].text) == globs[i].fits,
+		       "\"%s\" %s \"%s\"", globs[i].pattern,
+		       globs[i].fits ? "fits" : "does not fit", globs[i].text);
+}
+
 static void test_text(void)
 {
 	tap_ok(path_below("/a/b", "/a") && path_below("/a", "/a") && !path_below("/ab", "/a") &&
@@ -233,10 +281,12 @@ int main(void)
 	test_err();
 	test_json();
 	test_json_keys();
+	test_json_entries();
 	test_map();
 	test_digest();
 	test_digest_avx2();
 	test_digest_file();
 	test_text();
+	test_globs();
 	return tap_done();
 }

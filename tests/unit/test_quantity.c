@@ -39,8 +39,30 @@ static const struct {
 	  "\"18446744073709551615G\" is over 1048576G; write 512K, 64M or 2G" },
 };
 
+static const struct {
+	const char *text;
+	double share; /* 0: it is refused */
+} percents[] = {
+	{ "3%", 0.03 }, { "0.5%", 0.005 }, { "99.9%", 0.999 }, { "3", 0 },    { "%", 0 },
+	{ "0%", 0 },    { "100%", 0 },     { "-1%", 0 },       { "1e1%", 0 }, { "inf%", 0 },
+	{ "3%%", 0 },   { "1.2.3%", 0 },   { "", 0 },
+};
+
+static void test_percents(void)
+{
+	for (size_t i = 0; i < countof(percents); i++) {
+		struct err e = ERR_NULL;
+		double share = 0;
+		int r = percent_parse(percents[i].text, &share, &e);
+		double off = share - percents[i].share;
+		tap_ok((r < 0) == (percents[i].share == 0) && off < 1e-12 && off > -1e-12,
+		       "\"%s\" is %g %s", percents[i].text, share, e.text);
+	}
+}
+
 int main(void)
 {
+	test_percents();
 	for (size_t i = 0; i < countof(durations); i++) {
 		struct err e = ERR_NULL;
 		uint32_t ms = 0;
