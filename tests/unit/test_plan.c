@@ -52,7 +52,8 @@ static char *names_of(const struct plan *p, char *text, size_t size)
 		while (name[stem] && j + 1 < p->len &&
 		       strcspn(p->orders[j + 1].name, "0123456789") == stem &&
 		       !strncmp(p->orders[j + 1].name, name, stem) &&
-		       atoi(p->orders[j + 1].name + stem) == atoi(p->orders[j].name + stem) + 1)
+		       strtoull(p->orders[j + 1].name + stem, NULL, 10) ==
+			       strtoull(p->orders[j].name + stem, NULL, 10) + 1)
 			j++;
 		len += (size_t)snprintf(text + len, size - len, "%s%s", i ? " " : "", name);
 		if (j > i)
@@ -446,8 +447,9 @@ static void test_given(void)
 	tap_ok(!r && text_eq(names_of(&p, names, sizeof(names)), "canonical given canonical-2") &&
 		       p.isolate_later,
 	       "%s%s", names, e.text);
-	tap_ok(p.orders[1].tests_len == 2 && p.orders[1].tests[0] == 21 &&
-		       p.orders[1].tests[1] == 3 && says(&p.notes, "o.json holds 2 of 30 tests"),
+	const uint32_t *tests = p.len == 3 ? p.orders[1].tests : NULL;
+	tap_ok(tests && p.orders[1].tests_len == 2 && tests[0] == 21 && tests[1] == 3 &&
+		       says(&p.notes, "o.json holds 2 of 30 tests"),
 	       "the given order");
 	suite_done(&suite);
 }
