@@ -49,7 +49,7 @@ struct history {
 	struct played *orders; /* as they began */
 	size_t len;
 	struct map by_name; /* -> index + 1 */
-	struct strv can;    /* what an adapter said that it can do: "repeat", "parallel", "native" */
+	struct strv can; /* what an adapter said that it can do: "repeat", "parallel", "native" */
 };
 #define HISTORY_NULL ((struct history){ .roster = ROSTER_NULL, .by_name = MAP_NULL(NULL) })
 

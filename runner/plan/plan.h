@@ -31,8 +31,8 @@ struct plan_facts {
 	const double *test_seconds; /* beside tests; NULL: not known */
 	double seconds;             /* of one canonical run; 0: not known */
 	unsigned lanes;
-	bool parallel_known;        /* the project runs its tests in parallel, by pytest-xdist */
-	bool native_known;          /* the framework has a shuffle of its own: pytest-randomly */
+	bool parallel_known; /* the project runs its tests in parallel, by pytest-xdist */
+	bool native_known;   /* the framework has a shuffle of its own: pytest-randomly */
 	/* Is there what a dimension would be varied to ("locale=tr_TR.UTF-8")? NULL: all of it. */
 	bool (*can_vary)(const char *vary);
 	const struct strv *touched; /* with ask.select: the files changed, as below the project */
