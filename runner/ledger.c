@@ -212,8 +212,8 @@ static int list_runs(const char *runs, struct strv *ret, struct err *e)
 {
 	struct dirent **entries = NULL;
 	int n = scandir(runs, &entries, NULL, alphasort);
-	if (n < 0 && errno != ENOENT)
-		return err_sys(e, "look into %s", runs);
+	if (n < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "look into %s", runs);
 	int r = 0;
 	for (int i = 0; i < n; i++) {
 		if (!r && entries[i]->d_name[0] != '.')

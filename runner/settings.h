@@ -47,8 +47,8 @@ struct setting {
 	size_t at; /* of the member */
 	const char *const *names;
 	size_t names_len;
-	uint32_t most;     /* KIND_COUNT */
 	const char *group; /* heading above this row and those that follow */
+	uint32_t most;     /* KIND_COUNT */
 	enum setting_kind kind;
 	unsigned of;    /* enum config_command: who takes it on the command line; 0: CONFIG_CELL */
 	unsigned about; /* enum setting_about */

@@ -118,7 +118,7 @@ enum phase phase_of(const cJSON *line)
 	const cJSON *row;
 	cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(line, "phases"))
 	{
-		if (phase == PHASE_NONE && text_eq(row->valuestring, "failed"))
+		if (phase == PHASE_NONE && outcome_failed(outcome_find(row->valuestring)))
 			phase = phase_find(row->string);
 	}
 	return phase;

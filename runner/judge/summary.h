@@ -29,6 +29,7 @@ struct summary_showings {
 	struct summary_place place;
 	unsigned orders; /* of the plan, that show it */
 	unsigned last;   /* of them, the one heard of last */
+	unsigned alike;  /* of the first of things alike: how many that one shows */
 };
 
 struct summary_failure {

@@ -112,7 +112,27 @@ static bool seen_again(struct summary_showings *shown, const struct summary_orde
 
 static struct summary_showings first_showing(const struct summary_order *o, struct summary_place place)
 {
-	return (struct summary_showings){ .place = place, .orders = 1, .last = o->number };
+	return (struct summary_showings){ .place = place, .orders = 1, .last = o->number, .alike = 1 };
+}
+
+/* The index + 1 of the thing that another order showed before, or 0; `key` is what it is to be kept
+ * under then. Twice in one order is twice: the first of those alike counts them. Each of `items`, of
+ * item_len bytes, begins with its showings. */
+static size_t find_shown(const struct summary_lines *l, const struct summary_order *o,
+			 const char *const *parts, size_t n, void *items, size_t item_len,
+			 char key[DIGEST_HEX])
+{
+	key_of(parts, n, 0, key);
+	size_t at = seen_at(l, key);
+	if (!at)
+		return 0;
+	struct summary_showings *first = (void *)((char *)items + (at - 1) * item_len);
+	unsigned nth = first->last == o->number ? first->alike : 0;
+	first->alike = nth + 1;
+	if (!nth)
+		return at;
+	key_of(parts, n, nth, key);
+	return seen_at(l, key);
 }
 
 /* ---- notes ---- */
@@ -261,21 +281,6 @@ static const char *code_in(const struct summary *s, const struct summary_changes
 	return list == &s->writes ? RULE_WRITE : rule_of(c->domain, c->what, c->key)->code;
 }
 
-/* The index + 1 of the change in its list that another order showed before, or 0; `key` is what it is
- * to be kept under then. Twice in one order is twice. */
-static size_t find_change(const struct summary_lines *l, const struct summary_changes *list,
-			  const struct summary_order *o, const struct summary_change *c,
-			  char key[DIGEST_HEX])
-{
-	const char *const parts[] = { c->code, c->test, c->fixture, c->domain, c->what, c->key };
-	size_t at;
-	unsigned nth = 0;
-	do
-		key_of(parts, countof(parts), nth++, key);
-	while ((at = seen_at(l, key)) && list->at[at - 1].shown.last == o->number);
-	return at;
-}
-
 static int add_change(struct summary_lines *l, struct summary_changes *list,
 		      struct summary_order *o, const cJSON *line, const cJSON *row)
 {
@@ -285,7 +290,8 @@ static int add_change(struct summary_lines *l, struct summary_changes *list,
 	if (read_change(o, line, row, &c))
 		return -ENOMEM;
 	c.code = code_in(l->summary, list, &c);
-	size_t at = find_change(l, list, o, &c, key);
+	const char *const parts[] = { c.code, c.test, c.fixture, c.domain, c.what, c.key };
+	size_t at = find_shown(l, o, parts, countof(parts), list->at, sizeof(*list->at), key);
 	if (at) {
 		struct summary_change *known = &list->at[at - 1];
 		if (seen_again(&known->shown, o, place)) {
@@ -377,11 +383,8 @@ static int add_failure(struct summary_lines *l, struct summary_order *o, const c
 	struct summary_place place = next_place(o);
 	if (read_test_name(o, line, &test))
 		return -ENOMEM;
-	size_t at;
-	unsigned nth = 0;
-	do
-		key_of((const char *const[]){ "failure", test }, 2, nth++, key);
-	while ((at = seen_at(l, key)) && s->failures[at - 1].shown.last == o->number);
+	const char *const parts[] = { "failure", test };
+	size_t at = find_shown(l, o, parts, countof(parts), s->failures, sizeof(*s->failures), key);
 	if (at)
 		return seen_again(&s->failures[at - 1].shown, o, place)
 			       ? fill_failure(line, outcome, &s->failures[at - 1])
@@ -433,11 +436,8 @@ static int add_survivor(struct summary_lines *l, struct summary_order *o, const 
 	struct summary_place place = next_place(o);
 	if (json_get_name(row, "key", &fresh.key) || json_get_name(row, "test", &fresh.test))
 		return -ENOMEM;
-	size_t at;
-	unsigned nth = 0;
-	do
-		key_of((const char *const[]){ "survivor", fresh.key, fresh.test }, 3, nth++, key);
-	while ((at = seen_at(l, key)) && s->survivors[at - 1].shown.last == o->number);
+	const char *const parts[] = { "survivor", fresh.key, fresh.test };
+	size_t at = find_shown(l, o, parts, countof(parts), s->survivors, sizeof(*s->survivors), key);
 	if (at) {
 		seen_again(&s->survivors[at - 1].shown, o, place);
 		return 0;

@@ -445,8 +445,8 @@ static enum answer ask_ahead(struct search *s, const uint32_t *set, size_t len, 
 
 static enum answer prune(struct search *s, const uint32_t *tests, size_t len)
 {
-	cleanup_free uint32_t *set = calloc(len, sizeof(*set));
-	cleanup_free uint32_t *less = calloc(len, sizeof(*less));
+	cleanup_free uint32_t *set = calloc(len + 1, sizeof(*set));
+	cleanup_free uint32_t *less = calloc(len + 1, sizeof(*less));
 	if (!set || !less)
 		return no_memory(s);
 	memcpy(set, tests, len * sizeof(*set));

@@ -55,6 +55,28 @@ static void test_orders(void)
 	tap_ok(!r && h.len == 2 && !c->order.tests_len, "one that begins again has no past");
 }
 
+/* Where a test did not pass, when it is not told in a word: the first phase that failed, in any way. */
+static void test_phases(void)
+{
+	static const struct {
+		const char *line;
+		enum phase phase;
+	} rows[] = {
+		{ "{\"phase\":\"collect\"}", PHASE_COLLECT },
+		{ "{\"phases\":{\"setup\":\"error_setup\"}}", PHASE_SETUP },
+		{ "{\"phases\":{\"setup\":\"passed\",\"call\":\"failed\",\"teardown\":\"error_teardown\"}}",
+		  PHASE_CALL },
+		{ "{\"phases\":{\"setup\":\"passed\",\"call\":\"passed\",\"teardown\":\"error_teardown\"}}",
+		  PHASE_TEARDOWN },
+		{ "{\"phases\":{\"setup\":\"passed\",\"call\":\"skipped\"}}", PHASE_NONE },
+		{ "{}", PHASE_NONE },
+	};
+	for (size_t i = 0; i < countof(rows); i++) {
+		cleanup_json cJSON *line = cJSON_Parse(rows[i].line);
+		tap_ok(phase_of(line) == rows[i].phase, "phase of %s", rows[i].line);
+	}
+}
+
 static void test_twice(void)
 {
 	cleanup(history_done) struct history h = HISTORY_NULL;
@@ -113,6 +135,7 @@ static void test_groups(void)
 int main(void)
 {
 	test_orders();
+	test_phases();
 	test_twice();
 	test_bad();
 	test_groups();

@@ -193,7 +193,8 @@ static void test_continue(const struct folder *f)
 	/* A long line behind the last whole one. */
 	cleanup_free char *big = calloc(1, 200001);
 	memset(big, 'x', 200000);
-	memcpy(big, "{\"v\":1,\"kind\":\"a\"}\n", 19);
+	static const char whole[] = "{\"v\":1,\"kind\":\"a\"}\n";
+	memcpy(big, whole, sizeof(whole) - 1);
 	folder_put(f, "cut/ledger.jsonl", big);
 	cleanup(ledger_done) struct ledger l = LEDGER_NULL;
 	cleanup(buf_done) struct buf seen = BUF_NULL;

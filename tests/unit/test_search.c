@@ -172,6 +172,7 @@ static void test_ends(void)
 {
 	static const uint32_t before[] = { 0, 1, 2, 3 };
 	static const struct sighting failed[] = { { before, 4, false }, { before, 2, true } };
+	// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 	static const struct {
 		const char *name;
 		struct sim sim;

@@ -354,7 +354,7 @@ static void collect(struct stage *s, const struct session_news *end, struct buf 
 	"{\"v\":1,\"t\":\"scope_" kind "\",\"test\":\"" id "\",\"fixture\":\"" name \
 	"\",\"scope\":\"module\",\"at\":\"" at "\"}"
 
-static const struct {
+static const struct { // NOLINT(clang-analyzer-optin.performance.Padding)
 	const char *name;
 	const char *script[40];
 	struct session_news end;
