@@ -210,6 +210,7 @@ int ledger_continue(const char *path, struct ledger *ret, struct err *e)
 
 static int list_runs(const char *runs, struct strv *ret, struct err *e)
 {
+	assert(runs);
 	struct dirent **entries = NULL;
 	int n = scandir(runs, &entries, NULL, alphasort);
 	if (n < 0)
