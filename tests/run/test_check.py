@@ -1,6 +1,6 @@
 """`fumehood check` over small suites that each plant one kind of order: does it say what is so? Prints TAP.
 
-    test_check.py FUMEHOOD [SUITE]
+    test_check.py FUMEHOOD [--oracle] [--odd|--even] [SUITE]
 
 A suite of tests/suites/orders says in expect.json what is so: `plain`, what plain pytest gives to the last
 test of an order (tried here, too: a suite that does not do as it says proves nothing); the class of
@@ -128,13 +128,15 @@ class Suite:
 
 
 def main():
-    for name in sorted(os.listdir(SUITES)):
-        if name not in ([a for a in sys.argv[2:] if a[0] != "-"] or [name]):
-            continue
+    options = [word for word in sys.argv[2:] if word.startswith("--")]
+    names = [word for word in sys.argv[2:] if word not in options] or sorted(os.listdir(SUITES))
+    if "--odd" in options or "--even" in options:
+        names = names["--even" in options :: 2]
+    for name in names:
         suite = Suite(name)
         try:
             suite.oracle()
-            if "--oracle" not in sys.argv:
+            if "--oracle" not in options:
                 suite.check()
         finally:
             suite.done()
