@@ -66,7 +66,8 @@ static int round_own(struct campaign *c, size_t len, struct err *e)
 static int judge(struct campaign *c, struct err *e)
 {
 	classes_done(&c->classes);
-	return classes_judge(&c->history, &c->marks, &c->classes) ? no_memory(e) : 0;
+	return classes_judge(&c->history, &c->marks, c->setup->shrink, &c->classes) ? no_memory(e)
+										    : 0;
 }
 
 /* What searches found out of a test beside its outcomes. */

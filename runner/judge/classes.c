@@ -152,7 +152,22 @@ const char *class_code(enum class class, const struct class_facts *f)
 	return class_rows[class].code;
 }
 
+enum class order_class(const struct class_facts *f) {
+	struct class_facts facts = *f; facts.marks &= ~(unsigned)(MARK_DAMAGE | MARK_FIXTURE);
+	enum class class = class_of(&facts);
+	bool is = class == CLASS_VICTIM || class == CLASS_BRITTLE || class == CLASS_ORDER_SENSITIVE;
+	return is ? class : CLASS_N;
+}
+
 /* ---- what stands beside a class ---- */
+
+bool judged_waits(const struct judged *j)
+{
+	bool waits = false;
+	for (int i = 0; i < WAIT_N; i++)
+		waits = waits || j->waits[i] != CLASSES_NONE;
+	return waits;
+}
 
 bool vector_is_bad(char letter)
 {

@@ -9,7 +9,8 @@
  *
  * Orders that never ended, or were cut short, tell nothing. Orders with something
  * varied, parallel ones and the second runs of `repeated` are each a dimension of
- * their own: no order dependence is read from them.
+ * their own: no order dependence is read from them. Nor is it from those of searches;
+ * but one list of tests that did both, whoever asked for it, is nobody's doing.
  *
  * Borrows the history. Owns its tables.
  */
@@ -77,8 +78,20 @@ enum class class_of(const struct class_facts *f);
 /* The code of the finding: that of the class; FH208 where it fails alone and in the canonical order,
  * too; FH210 where an external service is suspected. NULL: none. */
 const char *class_code(enum class class, const struct class_facts *f);
+/* How a test depends on order, whatever else is the matter with it; CLASS_N: not at all. */
+enum class order_class(const struct class_facts *f);
 
 #define CLASSES_NONE UINT32_MAX
+
+/* What a test waits for, until it can be told how it depends on order, or that it does not. */
+enum wait {
+	WAIT_RED,       /* an order in which it did not pass */
+	WAIT_GREEN,     /* one in which it did */
+	WAIT_ALONE,     /* controls of what seems to depend on order: nothing before it, */
+	WAIT_CANONICAL, /* the suite as it stands, */
+	WAIT_OTHER,     /* and another order */
+	WAIT_N,
+};
 
 /* Orders are told by their index in the history, which is that of the plan. */
 struct judged {
@@ -95,12 +108,12 @@ struct judged {
 	uint32_t first_bad;    /* order; CLASSES_NONE: it passed wherever it ran */
 	uint32_t first_red;    /* the first with a seed; the same */
 	const char *phase;     /* in which it failed in first_bad; NULL: it did not, or not told */
-	uint32_t rerun;        /* order that has to repeat before the class is final; the same */
-	uint32_t rerun_green;  /* order whose pass has to repeat for that; the same */
+	uint32_t waits[WAIT_N]; /* orders that have to run again before the class is sure; the same */
 };
 
 struct classes {
 	const struct history *history;
+	bool searched;        /* for sets: they are controls, too */
 	struct judged *tests; /* by number of the roster */
 	size_t len;
 	uint32_t *columns; /* by index in the history: the orders that swept, but isolated ones */
@@ -113,12 +126,15 @@ struct classes {
 #define CLASSES_NULL  ((struct classes){ 0 })
 #define VECTOR_NOT_IN '.'
 
-/* `marks` may be NULL. 0 or -ENOMEM. */
-int classes_judge(const struct history *h, const struct marks *marks, struct classes *ret);
+/* `marks` may be NULL. searched: sets are searched for, which are controls of their own. 0 or -ENOMEM. */
+int classes_judge(const struct history *h, const struct marks *marks, bool searched,
+		  struct classes *ret);
 void classes_done(struct classes *c);
 
 const char *classes_vector(const struct classes *c, uint32_t test); /* columns_len letters, no NUL */
 bool vector_is_bad(char letter); /* it ran there, and did not pass */
+/* It is not known yet whether order is why: what that waits for did not run, or not often enough. */
+bool judged_waits(const struct judged *j);
 /* Not passed / ran, and false below three runs. */
 bool classes_score(const struct judged *j, double *ret);
 

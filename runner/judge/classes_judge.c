@@ -66,16 +66,34 @@ static void find_absent(struct judging *j, size_t order)
 
 /* ---- what each distinct order says ---- */
 
-static void add_run(struct runs *r, enum outcome outcome, bool again)
+enum side {
+	SIDE_PASSED = 1 << 0,
+	SIDE_FAILED = 1 << 1,
+	SIDE_UNTOLD = 1 << 2,
+};
+
+static enum side side_of(enum outcome outcome)
 {
+	return passes(outcome) ? SIDE_PASSED : outcome_failed(outcome) ? SIDE_FAILED : SIDE_UNTOLD;
+}
+
+static void add_run(struct runs *r, enum outcome outcome, bool again, bool counts)
+{
+	enum side side = side_of(outcome);
 	if (again) {
-		r->again_passed += passes(outcome);
-		r->again_bad += !passes(outcome);
+		r->again_passed += side == SIDE_PASSED;
+		r->again_bad += side != SIDE_PASSED;
 		return;
 	}
-	r->passed += passes(outcome);
-	r->failed += outcome_failed(outcome);
-	r->untold += !passes(outcome) && !outcome_failed(outcome);
+	r->sides |= side;
+	r->passed += counts && side == SIDE_PASSED;
+	r->failed += counts && side == SIDE_FAILED;
+	r->untold += counts && side == SIDE_UNTOLD;
+}
+
+static bool disagrees(const struct runs *r)
+{
+	return (r->sides & (r->sides - 1)) != 0;
 }
 
 static void add_order(struct judging *j, const struct played *p)
@@ -88,7 +106,7 @@ static void add_order(struct judging *j, const struct played *p)
 		if (!r->touched)
 			j->touched[j->touched_len++] = test;
 		r->touched = true;
-		add_run(r, (enum outcome)p->outcomes[i], p->again[i]);
+		add_run(r, (enum outcome)p->outcomes[i], p->again[i], tells(p));
 	}
 }
 
@@ -101,13 +119,13 @@ static void tell_plain(struct judging *j, uint32_t order, uint32_t test)
 	f->passed += r->passed;
 	f->failed += r->failed;
 	f->untold += r->untold;
-	f->disagrees |= (r->passed > 0) + (r->failed > 0) + (r->untold > 0) > 1;
-	if (!bad) {
+	f->disagrees |= disagrees(r);
+	if (!bad && r->passed) {
 		t->passing_order = t->passing++ ? t->passing_order : order;
 		t->green_repeats |= r->passed >= GREENS;
 		t->canonical_repeats |=
 			r->passed >= GREENS && is_canonical(&order_at(j, order)->order);
-	} else if (!r->passed) {
+	} else if (bad && !r->passed) {
 		t->failing_order = t->failing++ ? t->failing_order : order;
 		t->repeats |= bad >= REPEATS;
 	}
@@ -125,7 +143,7 @@ static void tell_varied(struct judging *j, uint32_t order, uint32_t test)
 	struct class_facts *f = &j->c->tests[test].facts;
 	struct tally *t = &j->tallies[test];
 	uint32_t bad = r->failed + r->untold;
-	f->disagrees |= (r->passed > 0) + (r->failed > 0) + (r->untold > 0) > 1;
+	f->disagrees |= disagrees(r);
 	if (!known(f->canonical) || (bad > 0) != passes(f->canonical) || (bad && r->passed))
 		return;
 	f->varied_differs = true;
@@ -151,8 +169,9 @@ static void tell_group(struct judging *j, uint32_t order)
 }
 
 /* How the test fares with no other, and with all as they stand: as it was seen first. */
-static void find_landmarks(struct judging *j, const struct played *p)
+static void find_landmarks(struct judging *j, uint32_t order)
 {
+	const struct played *p = order_at(j, order);
 	const struct order *o = &p->order;
 	if (dimension_of(o) != ORDER_ALONE)
 		return;
@@ -162,8 +181,10 @@ static void find_landmarks(struct judging *j, const struct played *p)
 			continue;
 		if (o->view == VIEW_CANONICAL && !known(f->canonical))
 			f->canonical = (enum outcome)p->outcomes[i];
-		if (o->view == VIEW_ISOLATED && o->tests_len == 1 && !known(f->alone))
+		if (o->view == VIEW_ISOLATED && o->tests_len == 1 && !known(f->alone)) {
 			f->alone = (enum outcome)p->outcomes[i];
+			j->tallies[o->tests[i]].alone_order = order;
+		}
 	}
 }
 
@@ -202,7 +223,9 @@ static void begin_tests(struct judging *j)
 		t->facts.alone = t->facts.canonical = OUTCOME_N;
 		t->facts.marks = j->marks ? marks_of(j->marks, i) : 0;
 		t->absent_after = t->first_bad = t->first_red = CLASSES_NONE;
-		t->rerun = t->rerun_green = CLASSES_NONE;
+		j->tallies[i].alone_order = CLASSES_NONE;
+		for (int k = 0; k < WAIT_N; k++)
+			t->waits[k] = CLASSES_NONE;
 	}
 }
 
@@ -222,11 +245,11 @@ static void find_due(struct judging *j)
 
 static void tell_orders(struct judging *j)
 {
-	for (size_t i = 0; i < j->c->history->len; i++) {
+	for (uint32_t i = 0; i < j->c->history->len; i++) {
 		const struct played *p = order_at(j, i);
 		if (!tells(p))
 			continue;
-		find_landmarks(j, p);
+		find_landmarks(j, i);
 		if (dimension_of(&p->order) == ORDER_ALONE)
 			find_absent(j, i);
 	}
@@ -249,14 +272,14 @@ static void settle(struct judging *j)
 			continue;
 		j->c->due_len++;
 		t->eligible = t->class == CLASS_STABLE_PASS && !t->absent;
-		judging_reruns(j, t, tally);
 		j->c->counts[t->class]++;
 	}
 }
 
-int classes_judge(const struct history *h, const struct marks *marks, struct classes *ret)
+int classes_judge(const struct history *h, const struct marks *marks, bool searched,
+		  struct classes *ret)
 {
-	cleanup(classes_done) struct classes c = { .history = h };
+	cleanup(classes_done) struct classes c = { .history = h, .searched = searched };
 	cleanup(judging_done) struct judging j = { .c = &c, .marks = marks };
 	if (make_room(&j))
 		return -ENOMEM;
@@ -266,6 +289,8 @@ int classes_judge(const struct history *h, const struct marks *marks, struct cla
 	tell_orders(&j);
 	judging_columns(&j);
 	settle(&j);
+	if (judging_waits(&j))
+		return -ENOMEM;
 	*ret = take(&c, CLASSES_NULL);
 	return 0;
 }

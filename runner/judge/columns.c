@@ -1,11 +1,5 @@
 #include "runner/judge/judging.h"
 
-static bool counts(const struct order *o)
-{
-	return (o->view == VIEW_CANONICAL || o->view == VIEW_SHUFFLED) &&
-	       dimension_of(o) == ORDER_ALONE;
-}
-
 static void note_bad(struct judged *t, const struct played *p, uint32_t order, size_t i)
 {
 	if (p->outcomes[i] == OUTCOME_ABSENT || passes((enum outcome)p->outcomes[i]))
@@ -22,7 +16,7 @@ static void fill_column(struct judging *j, size_t column)
 {
 	struct classes *c = j->c;
 	const struct played *p = order_at(j, c->columns[column]);
-	bool scored = counts(&p->order);
+	bool scored = is_plain(&p->order);
 	bool random = scored && p->order.seeded;
 	size_t n;
 	const uint32_t *asked = due(j, p, &n);
@@ -52,8 +46,8 @@ static void find_first(struct judging *j)
 		for (uint32_t i = 0; i < j->c->history->len; i++) {
 			const struct played *p = order_at(j, i);
 			bool column = is_column(p);
-			bool mine = pass == 0   ? column && counts(&p->order)
-				    : pass == 1 ? column && !counts(&p->order)
+			bool mine = pass == 0   ? column && is_plain(&p->order)
+				    : pass == 1 ? column && !is_plain(&p->order)
 						: tells(p) && p->order.view == VIEW_ISOLATED;
 			for (size_t k = 0; k < p->order.tests_len && mine; k++)
 				note_bad(&j->c->tests[p->order.tests[k]], p, i, k);

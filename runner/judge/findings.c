@@ -13,13 +13,6 @@
 #include "sandbox/base/err.h"
 #include "sandbox/base/text.h"
 
-enum class order_class(const struct class_facts *f) {
-	struct class_facts facts = *f; facts.marks &= ~(unsigned)(MARK_DAMAGE | MARK_FIXTURE);
-	enum class class = class_of(&facts);
-	bool is = class == CLASS_VICTIM || class == CLASS_BRITTLE || class == CLASS_ORDER_SENSITIVE;
-	return is ? class : CLASS_N;
-}
-
 /* ---- which there are ---- */
 
 /* The class under which a test has a finding of its own; CLASS_N: none. Damage, fixtures and leaks are

@@ -33,8 +33,6 @@ struct findings {
 };
 #define FINDINGS_NULL ((struct findings){ 0 })
 
-/* How a test depends on order, whatever else is the matter with it; CLASS_N: not at all. */
-enum class order_class(const struct class_facts *f);
 /* shrink: NULL when nothing was searched for. 0 or -ENOMEM. */
 int findings_make(const struct classes *c, const struct shrink *shrink, struct findings *ret);
 /* What each failing test said, from the ledger. */

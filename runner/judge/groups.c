@@ -63,7 +63,7 @@ void judging_group(struct judging *j)
 	const struct history *h = j->c->history;
 	for (uint32_t i = 0; i < h->len; i++) {
 		j->c->groups[i] = i;
-		if (tells(&h->orders[i]))
+		if (repeats(&h->orders[i]))
 			j->places[j->places_len++] =
 				(struct place){ .digest = digest_of(&h->orders[i]), .order = i };
 	}

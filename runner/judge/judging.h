@@ -28,9 +28,16 @@ static inline bool tells(const struct played *p)
 	       (p->order.role == ROLE_SWEEP || p->order.role == ROLE_CONFIRM);
 }
 
+/* It says whether an order repeats, whoever asked for it. */
+static inline bool repeats(const struct played *p)
+{
+	return tells(p) || (p->ended && !p->interrupted && p->order.role == ROLE_SHRINK);
+}
+
 /* What the runs of one test in one order came to, over all times that order ran. */
 struct runs {
 	bool touched;
+	unsigned sides; /* bits: what was seen, by searches, too */
 	uint32_t passed, failed, untold;
 	uint32_t again_passed, again_bad; /* the second runs of view repeated */
 };
@@ -43,6 +50,7 @@ struct tally {
 	bool repeats;       /* one of the failing ones did three times */
 	bool green_repeats; /* one of the passing ones did twice */
 	bool canonical_repeats;
+	uint32_t alone_order; /* the first with no other test; CLASSES_NONE */
 	uint32_t again_order; /* the one behind again_red, and how often it ran */
 	uint32_t again_runs;
 	uint32_t varied_order;
@@ -79,6 +87,13 @@ static inline bool is_canonical(const struct order *o)
 	return o->view == VIEW_CANONICAL && dimension_of(o) == ORDER_ALONE;
 }
 
+/* It varies order alone, and each test runs once. */
+static inline bool is_plain(const struct order *o)
+{
+	return (o->view == VIEW_CANONICAL || o->view == VIEW_SHUFFLED) &&
+	       dimension_of(o) == ORDER_ALONE;
+}
+
 static inline bool is_column(const struct played *p)
 {
 	return tells(p) && p->order.role == ROLE_SWEEP && p->order.view != VIEW_ISOLATED;
@@ -97,5 +112,5 @@ void judging_group(struct judging *j);
 void judging_columns(struct judging *j);
 /* reruns.c. Does its pass repeat? In the canonical order, or where it does not pass in that, in others. */
 bool judging_green(const struct class_facts *f, const struct tally *t);
-/* Which reruns would make the class of a test final. */
-void judging_reruns(const struct judging *j, struct judged *t, const struct tally *tally);
+/* Which reruns would make classes final, and sure: what each test waits for. 0 or -ENOMEM. */
+int judging_waits(struct judging *j);

@@ -101,7 +101,7 @@ static char *certainty(const struct sheet *s, const struct finding *f)
 	const char *does = r->kind == SEARCH_SETTERS ? "passes" : "fails";
 	char *text = NULL;
 	int n = 0;
-	if (j->rerun != CLASSES_NONE || j->rerun_green != CLASSES_NONE)
+	if (judged_waits(j))
 		return strdup("whether order is why is not known yet: no order ran often enough");
 	if (j->facts.disagrees)
 		return strdup("one and the same order passed and failed");

@@ -57,7 +57,7 @@ static void judge(const struct known *k)
 	cleanup_free uint32_t *alone = NULL;
 	cleanup_free char *text = NULL;
 	size_t len = 0;
-	int r = classes_judge(&k->history, &k->marks, &c);
+	int r = classes_judge(&k->history, &k->marks, true, &c);
 	r = r ? r : classes_open(&c, &open);
 	r = r ? r : suspicions_open(&k->suspicions, &c, &alone, &len);
 	FILE *out = open_memstream(&text, &len);

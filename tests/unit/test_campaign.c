@@ -21,12 +21,25 @@ struct world {
 	struct sim sims[VICTIMS_MAX];
 	size_t len;
 	uint32_t tests;
+	uint32_t coins;     /* so many of the tests, the first ones, fail as they like */
+	unsigned percent;   /* ... so often */
+	uint64_t luck;      /* of this world */
 	struct strv ledger; /* lines */
 	size_t ran;
 };
 
-static enum outcome outcome_in(const struct world *w, const uint32_t *tests, size_t at)
+/* The same whenever the order is run again after a kill, and else by chance. */
+static bool coin_fails(const struct world *w, const char *order, uint32_t test)
 {
+	uint64_t of[] = { w->luck, test, digest_bytes(order, strlen(order)).low };
+	return digest_bytes(of, sizeof(of)).low % 10000 < w->percent * 100;
+}
+
+static enum outcome outcome_in(const struct world *w, const char *order, const uint32_t *tests,
+			       size_t at)
+{
+	if (tests[at] < w->coins)
+		return coin_fails(w, order, tests[at]) ? OUTCOME_FAILED : OUTCOME_PASSED;
 	for (size_t i = 0; i < w->len; i++)
 		if (w->sims[i].test == tests[at])
 			return sim_passes(&w->sims[i], tests, at) ? OUTCOME_PASSED : OUTCOME_FAILED;
@@ -105,7 +118,8 @@ static void finish(struct world *w, struct campaign *c, const struct order *o)
 		snprintf(id, sizeof(id), "m.py::t%u", tests[i]);
 		line = line_of("test", o);
 		cJSON_AddStringToObject(line, "test", id);
-		cJSON_AddStringToObject(line, "outcome", outcome_name(outcome_in(w, tests, i)));
+		cJSON_AddStringToObject(line, "outcome",
+					outcome_name(outcome_in(w, o->name, tests, i)));
 		say(w, c, line);
 	}
 	line = line_of("end", o);
@@ -307,11 +321,60 @@ static void test_budget(void)
 	tap_ok(strstr(is, "victim found 3/3: 20\n") != NULL, "and all of it later");
 }
 
+/* ---- tests that fail as they like ---- */
+
+static size_t told_of_coins(struct world *w, const struct campaign_setup *with)
+{
+	cleanup(campaign_done) struct campaign c;
+	cleanup(findings_done) struct findings f = FINDINGS_NULL;
+	struct err e = ERR_NULL;
+	size_t told = 0;
+	campaign_init(&c, with);
+	drive(w, &c, 1, 1, SIZE_MAX);
+	if (campaign_judge(&c, &e) || findings_make(&c.classes, c.shrink, &f))
+		tap_ok(false, "it is judged: %s", e.text);
+	for (size_t i = 0; i < f.len; i++)
+		told += order_class(&c.classes.tests[f.at[i].test].facts) != CLASS_N &&
+			f.at[i].test < w->coins;
+	return told;
+}
+
+/* Of those that fail in so many of 100 runs: how many are said to depend on order? */
+static void test_coins(const struct campaign_setup *with, const char *name)
+{
+	enum { WORLDS = 10, COINS = 10, TESTS = 20 };
+	const char *more = getenv("COIN_WORLDS");
+	unsigned worlds = more ? (unsigned)atoi(more) : WORLDS;
+	size_t all = 0;
+	size_t coins = 0;
+	for (unsigned percent = 10; percent <= 90; percent += 10) {
+		size_t told = 0;
+		for (unsigned i = 0; i < worlds; i++) {
+			cleanup(world_done) struct world w = {
+				.tests = TESTS, .coins = COINS, .percent = percent, .luck = i
+			};
+			told += told_of_coins(&w, with);
+		}
+		printf("# %s, %u %%: %zu of %u\n", name, percent, told, worlds * COINS);
+		all += told;
+		coins += worlds * COINS;
+	}
+	tap_ok(all * 100 < coins, "%s: %zu of %zu coins are told", name, all, coins);
+}
+
 int main(void)
 {
 	test_found();
 	test_the_same();
 	test_recall();
 	test_budget();
+	struct campaign_setup unsearched = setup;
+	unsearched.shrink = false;
+	static const struct plan_ask usual = { .seeds = 20 };
+	struct campaign_setup many = setup;
+	many.ask = &usual;
+	test_coins(&setup, "5 seeds");
+	test_coins(&many, "20 seeds");
+	test_coins(&unsearched, "5 seeds, no searches");
 	return tap_done();
 }

@@ -276,7 +276,7 @@ static void test_sweeps(void)
 		play_sweep(&h, s);
 		uint32_t v = roster_find(&h.roster, "v");
 		marks_set(&marks, v, s->marks);
-		int r = classes_judge(&h, &marks, &c);
+		int r = classes_judge(&h, &marks, true, &c);
 		tap_ok(!r && c.tests[v].class == s->class && c.counts[s->class] >= 1, "%s: %s",
 		       s->source, class_rows[c.tests[v].class].name);
 		char vector[64];
@@ -299,14 +299,16 @@ static void test_numbers(void)
 	cleanup(history_done) struct history h = HISTORY_NULL;
 	cleanup(classes_done) struct classes c = CLASSES_NULL;
 	play_sweep(&h, &s);
-	classes_judge(&h, NULL, &c);
+	classes_judge(&h, NULL, true, &c);
 	const struct judged *t = &c.tests[roster_find(&h.roster, "v")];
 	double score = 0;
 	tap_ok(t->ran == 22 && t->bad == 3 && classes_score(t, &score) && score == 3 / 22., "score");
 	tap_ok(t->random_ran == 20 && t->random_bad == 3, "random orders");
 	tap_ok(h.orders[t->first_red].order.seed == 3 && t->first_bad == t->first_red,
 	       "first red seed");
-	tap_ok(t->rerun == CLASSES_NONE && t->rerun_green == CLASSES_NONE, "nothing is open");
+	tap_ok(t->class == CLASS_VICTIM && t->waits[WAIT_RED] == CLASSES_NONE &&
+		       t->waits[WAIT_GREEN] == CLASSES_NONE,
+	       "its class is final");
 	const struct judged few = { .ran = 2, .bad = 1 };
 	tap_ok(!classes_score(&few, &score), "two runs make no score");
 }
@@ -316,7 +318,7 @@ static const struct judged *judge_deeds(struct history *h, struct classes *c,
 {
 	for (size_t i = 0; i < n; i++)
 		play(h, &deeds[i]);
-	if (classes_judge(h, NULL, c))
+	if (classes_judge(h, NULL, true, c))
 		return NULL;
 	return &c->tests[roster_find(&h->roster, test)];
 }
@@ -373,7 +375,8 @@ static void test_repeated(void)
 	cleanup(history_done) struct history h = HISTORY_NULL;
 	cleanup(classes_done) struct classes c = CLASSES_NULL;
 	const struct judged *b = judge_deeds(&h, &c, deeds, countof(deeds), "b");
-	tap_ok(b->class == CLASS_REPEAT_SENSITIVE && b->rerun == 2, "passes, then fails; once more");
+	tap_ok(b->class == CLASS_REPEAT_SENSITIVE && b->waits[WAIT_RED] == 2,
+	       "passes, then fails; once more");
 	tap_ok(c.tests[roster_find(&h.roster, "c")].class == CLASS_NONDETERMINISTIC,
 	       "only now and then");
 	tap_ok(!memcmp(classes_vector(&c, roster_find(&h.roster, "b")), "PPF", 3),
@@ -418,7 +421,7 @@ static void test_same_order(void)
 		const struct judged *a = judge_deeds(&h, &c, deeds, n, "a");
 		tap_ok(a->class == (n < 5 ? CLASS_NONDETERMINISTIC : CLASS_ORDER_SENSITIVE),
 		       "%zu runs of one order", n - 2);
-		tap_ok((a->rerun == 2) == (n < 5), "  what is open");
+		tap_ok((a->waits[WAIT_RED] == 2) == (n < 5), "  what is open");
 	}
 }
 
@@ -465,8 +468,8 @@ static void test_confirmed(void)
 		{ "alone-0", "a", "P", VIEW_ISOLATED, ROLE_SWEEP },
 		{ "s1+2", "b a", "PF", VIEW_SHUFFLED, ROLE_CONFIRM, 1 },
 		{ "s1+3", "b a", "PF", VIEW_SHUFFLED, ROLE_CONFIRM, 1 },
-		{ "x1234abcd-1", "b a", "PP", VIEW_SHUFFLED, ROLE_SHRINK },
-		{ "s1+4", "b a", "PP", VIEW_SHUFFLED, ROLE_CONFIRM, 1 },
+		{ "x1234abcd-1", "a b", "PP", VIEW_SHUFFLED, ROLE_SHRINK },
+		{ "x5678abcd-1", "b a", "PP", VIEW_SHUFFLED, ROLE_SHRINK },
 	};
 	static const enum class classes[] = { 0,
 					      0,
@@ -486,6 +489,69 @@ static void test_confirmed(void)
 	}
 }
 
+/* ---- controls ---- */
+
+static struct rerun open_of(const struct reruns *open, const struct history *h, const char *order)
+{
+	for (size_t i = 0; i < open->len; i++)
+		if (text_eq(h->orders[open->at[i].order].order.name, order))
+			return open->at[i];
+	return (struct rerun){ 0 };
+}
+
+/* Two victims of one test and one of another; none fails in all of s1, s2, s3. */
+static const struct deed controls[] = {
+	{ "canonical", "a b c d e", "PPPPP", VIEW_CANONICAL, ROLE_SWEEP },
+	{ "canonical-2", "a b c d e", "PPPPP", VIEW_CANONICAL, ROLE_SWEEP },
+	{ "s1", "e a d c b", "PFPPP", VIEW_SHUFFLED, ROLE_SWEEP, 1 },
+	{ "s2", "d c e a b", "PPPFF", VIEW_SHUFFLED, ROLE_SWEEP, 2 },
+	{ "s3", "d e c b a", "PPFFP", VIEW_SHUFFLED, ROLE_SWEEP, 3 },
+	{ "s4", "b e c d a", "PPFPP", VIEW_SHUFFLED, ROLE_SWEEP, 4 },
+	{ "alone-0", "a", "P", VIEW_ISOLATED, ROLE_SWEEP },
+	{ "alone-1", "b", "P", VIEW_ISOLATED, ROLE_SWEEP },
+	{ "alone-2", "c", "P", VIEW_ISOLATED, ROLE_SWEEP },
+	{ "alone-3", "d", "P", VIEW_ISOLATED, ROLE_SWEEP },
+	/* what they wait for, but for b alone */
+	{ "canonical+3", "a b c d e", "PPPPP", VIEW_CANONICAL, ROLE_CONFIRM },
+	{ "s2+2", "d c e a b", "PPPFF", VIEW_SHUFFLED, ROLE_CONFIRM, 2 },
+	{ "s3+2", "d e c b a", "PPFFP", VIEW_SHUFFLED, ROLE_CONFIRM, 3 },
+	{ "alone-0+2", "a", "P", VIEW_ISOLATED, ROLE_CONFIRM },
+	{ "alone-0+3", "a", "P", VIEW_ISOLATED, ROLE_CONFIRM },
+	{ "alone-2+2", "c", "P", VIEW_ISOLATED, ROLE_CONFIRM },
+	{ "alone-2+3", "c", "F", VIEW_ISOLATED, ROLE_CONFIRM },
+};
+
+static void test_controls(void)
+{
+	cleanup(history_done) struct history h = HISTORY_NULL;
+	cleanup(classes_done) struct classes c = CLASSES_NULL;
+	cleanup(reruns_done) struct reruns open = { 0 };
+	const struct judged *a = judge_deeds(&h, &c, controls, 10, "a");
+	tap_ok(a->class == CLASS_VICTIM && judged_waits(a) && !judged_waits(&c.tests[3]) &&
+		       !classes_open(&c, &open) && open.len == 6,
+	       "what seems to depend on order is tried again; what does not is left alone");
+	tap_ok(open_of(&open, &h, "canonical").runs == 3 && open_of(&open, &h, "alone-0").runs == 3 &&
+		       open_of(&open, &h, "alone-1").runs == 3 &&
+		       open_of(&open, &h, "alone-2").runs == 3,
+	       "alone, and as the suite stands, three times");
+	tap_ok(open_of(&open, &h, "s2").runs == 2 && open_of(&open, &h, "s2").tests == 2 &&
+		       open_of(&open, &h, "s3").runs == 2 && open_of(&open, &h, "s3").tests == 1,
+	       "two other orders show all three");
+	cleanup(classes_done) struct classes unsearched = CLASSES_NULL;
+	cleanup(reruns_done) struct reruns more = { 0 };
+	tap_ok(!classes_judge(&h, NULL, false, &unsearched) && !classes_open(&unsearched, &more) &&
+		       more.len == 6 && open_of(&more, &h, "s2").runs == 4,
+	       "where no set will be searched for, they repeat more often");
+
+	cleanup(history_done) struct history all = HISTORY_NULL;
+	cleanup(classes_done) struct classes now = CLASSES_NULL;
+	a = judge_deeds(&all, &now, controls, countof(controls), "a");
+	tap_ok(a->class == CLASS_VICTIM && !judged_waits(a), "a is sure");
+	tap_ok(judged_waits(&now.tests[1]) && now.tests[1].class == CLASS_VICTIM, "b is not yet");
+	tap_ok(now.tests[2].class == CLASS_NONDETERMINISTIC && !judged_waits(&now.tests[2]),
+	       "c did both alone: order is not why");
+}
+
 static void test_faults(void)
 {
 	cleanup(history_done) struct history h = HISTORY_NULL;
@@ -497,7 +563,7 @@ static void test_faults(void)
 		cleanup(reruns_done) struct reruns open = { 0 };
 		cleanup_free uint32_t *alone = NULL;
 		size_t len;
-		int r = classes_judge(&h, NULL, &c);
+		int r = classes_judge(&h, NULL, true, &c);
 		r = r ? r : classes_open(&c, &open);
 		r = r ? r : classes_isolates(&c, true, &alone, &len);
 		wrong += fault_walk_hit() ? r == 0 : r != 0;
@@ -518,6 +584,7 @@ int main(void)
 	test_same_order();
 	test_open();
 	test_confirmed();
+	test_controls();
 	test_faults();
 	return tap_done();
 }

@@ -67,8 +67,8 @@ static void test_row(size_t i)
 	struct summary s = SUMMARY_NULL;
 	play_side(&first, rows[i].before);
 	play_side(&second, rows[i].after);
-	int r = classes_judge(&first, NULL, &before);
-	r = r ? r : classes_judge(&second, NULL, &after);
+	int r = classes_judge(&first, NULL, true, &before);
+	r = r ? r : classes_judge(&second, NULL, true, &after);
 	r = r ? r
 	      : diff_make(&(struct diff_side){ &s, &before }, &(struct diff_side){ &s, &after }, &d);
 	bool as_told = rows[i].kind == DIFF_N
@@ -157,8 +157,8 @@ static void test_faults(void)
 	cleanup(classes_done) struct classes after = CLASSES_NULL;
 	play_side(&h, "PPPP");
 	play_side(&second, "FFFF");
-	classes_judge(&h, NULL, &before);
-	classes_judge(&second, NULL, &after);
+	classes_judge(&h, NULL, true, &before);
+	classes_judge(&second, NULL, true, &after);
 	cleanup_json cJSON *was = cJSON_Parse("{\"command\":[\"a\"]}");
 	cleanup_json cJSON *is = cJSON_Parse("{\"command\":[\"b\"]}");
 	char a[] = "a";
@@ -182,7 +182,7 @@ int main(void)
 		test_row(i);
 	cleanup(history_done) struct history empty = HISTORY_NULL;
 	cleanup(classes_done) struct classes none = CLASSES_NULL;
-	tap_ok(classes_judge(&empty, NULL, &none) == 0, "a run without tests");
+	tap_ok(classes_judge(&empty, NULL, true, &none) == 0, "a run without tests");
 	test_conditions(&none);
 	test_leaks(&none);
 	test_faults();

@@ -78,7 +78,7 @@ int main(void)
 	cleanup(classes_done) struct classes c = CLASSES_NULL;
 	for (size_t i = 0; i < countof(deeds); i++)
 		play(&h, &deeds[i]);
-	tap_ok(!classes_judge(&h, NULL, &c), "the history is judged");
+	tap_ok(!classes_judge(&h, NULL, true, &c), "the history is judged");
 	test_golden(&c);
 	test_full(&c);
 	test_faults(&c);

@@ -118,7 +118,7 @@ static void test_row(size_t i)
 	size_t open_len = 0;
 	struct err e = ERR_NULL;
 	int r = hear_all(&h, &s, i, &e);
-	r = r ? r : classes_judge(&h, NULL, &c);
+	r = r ? r : classes_judge(&h, NULL, true, &c);
 	r = r ? r : suspicions_open(&s, &c, &open, &open_len);
 	uint32_t author = s.len ? suspicions_author(&s, &c, 0) : ROSTER_NONE;
 	const char *id = author == ROSTER_NONE ? "" : h.roster.ids.at[author];
@@ -144,7 +144,7 @@ static void test_told_already(void)
 	cleanup(list_done) struct summary_changes list = { 0 };
 	struct err e = ERR_NULL;
 	int r = hear_all(&h, &s, 4, &e);
-	r = r ? r : classes_judge(&h, NULL, &c);
+	r = r ? r : classes_judge(&h, NULL, true, &c);
 	add_change(&list, "b");
 	add_change(&list, "a");
 	add_change(&list, "z");
@@ -170,7 +170,7 @@ static void test_faults(void)
 		int r = history_line(&h, "begin", begin, NULL);
 		r = r ? r : history_line(&h, "test", line, NULL);
 		r = r ? r : suspicions_line(&s, &h, "test", line, NULL);
-		r = r ? r : classes_judge(&h, NULL, &c);
+		r = r ? r : classes_judge(&h, NULL, true, &c);
 		r = r ? r : suspicions_open(&s, &c, &open, &open_len);
 		wrong += fault_walk_hit() ? r == 0 : r != 0;
 	}
