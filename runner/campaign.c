@@ -246,6 +246,8 @@ static int again(const struct played *p, unsigned nth, struct order *ret, struct
 static int ask_confirm(struct campaign *c, struct err *e)
 {
 	cleanup(reruns_done) struct reruns open = { 0 };
+	if (c->recalls)
+		return 0; /* searches may have gone on without, in an earlier run */
 	int r = judge(c, e);
 	if (!r && classes_open(&c->classes, &open))
 		r = no_memory(e);
@@ -383,6 +385,7 @@ int campaign_recall(struct campaign *c, struct err *e)
 {
 	const struct order *none;
 	c->deadline_ms = INT64_MIN;
+	c->recalls = true;
 	int r = next(c, &none, e);
 	return r ? r : campaign_judge(c, e);
 }

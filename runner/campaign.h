@@ -58,6 +58,7 @@ struct campaign {
 	struct campaign_round round;
 	size_t running;
 	int64_t deadline_ms; /* INT64_MAX: none */
+	bool recalls;        /* nothing more is run */
 
 	struct plan plan, more, isolated;
 	struct shrink *shrink; /* NULL: nothing was to be searched for, or not yet */
