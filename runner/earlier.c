@@ -32,7 +32,7 @@ int earlier_find(struct earlier *ret, enum config_command command, const char *n
 		return err_hint(e, "the folder of a run, its name, or %s", RUN_LATEST);
 	}
 	r = find(ret, command, argc, argv, e);
-	r = r ? r : ledger_open(ret->path, &ledger, e);
+	r = r ? r : ledger_open_own(ret->path, &ledger, e);
 	r = r ? r : ledger_load(&ledger, "run.json", &ret->about, e);
 	return r ? r : config_load_again(&ret->config, command, ret->about, argc, argv, e);
 }

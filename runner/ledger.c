@@ -22,6 +22,7 @@
 
 #define LEDGER_FILE  "ledger.jsonl"
 #define LOCK_FILE    "lock"
+#define LOGS         "logs"
 #define NAME_LEN_MAX 64 /* of the project's basename in a path */
 #define FILE_LEN_MAX (64 << 20)
 #define ID_TRIES     64
@@ -85,6 +86,29 @@ static int make_run_folder(const char *out, const char *project, const char *hom
 	return *ret ? 0 : err_sys(e, "%s", out);
 }
 
+/* The folder may lie where others can write: nothing in it is opened through a link or waited for, and
+ * what is acted upon has to be the caller's own. */
+static int open_plain(const struct ledger *l, const char *name, int flags, int *ret, struct err *e)
+{
+	cleanup_close int fd =
+		openat(l->dir, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st))
+		return err_sys(e, "open %s/%s", l->path, name);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, EINVAL, "%s/%s is no regular file", l->path, name);
+	if (l->own && st.st_uid != geteuid()) {
+		err_set(e, EPERM, "%s/%s belongs to another user (%u)", l->path, name, st.st_uid);
+		err_hint(e,
+			 "what it says would be run as you: look at it, then make it yours: "
+			 "cp -r %s FOLDER",
+			 l->path);
+		return err_status(e, STATUS_DATA);
+	}
+	*ret = take_fd(&fd);
+	return 0;
+}
+
 static int open_run_folder(const char *path, struct ledger *l, struct err *e)
 {
 	assert(path);
@@ -97,9 +121,9 @@ static int open_run_folder(const char *path, struct ledger *l, struct err *e)
 /* A lock of this process alone, so that nothing it leaves behind holds it; the kernel lets it go. */
 static int lock(struct ledger *l, struct err *e)
 {
-	l->lock = openat(l->dir, LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (l->lock < 0)
-		return err_sys(e, "write %s/" LOCK_FILE, l->path);
+	int r = open_plain(l, LOCK_FILE, O_RDWR | O_CREAT, &l->lock, e);
+	if (r)
+		return r;
 	struct flock whole = { .l_type = F_WRLCK };
 	if (fcntl(l->lock, F_SETLK, &whole) == 0)
 		return 0;
@@ -129,8 +153,8 @@ static int begin(struct ledger *l, struct err *e)
 	}
 	if (l->lines < 0)
 		return err_sys(e, "write %s/" LEDGER_FILE, l->path);
-	if (mkdirat(l->dir, "logs", 0700) < 0 && errno != EEXIST)
-		return err_sys(e, "make %s/logs", l->path);
+	if (mkdirat(l->dir, LOGS, 0700) < 0 && errno != EEXIST)
+		return err_sys(e, "make %s/" LOGS, l->path);
 	return 0;
 }
 
@@ -190,18 +214,23 @@ static int drop_torn(const struct ledger *l, struct err *e)
 	return 0;
 }
 
+int ledger_open_own(const char *path, struct ledger *ret, struct err *e)
+{
+	int r = ledger_open(path, ret, e);
+	ret->own = !r;
+	return r;
+}
+
 int ledger_continue(const char *path, struct ledger *ret, struct err *e)
 {
 	cleanup(ledger_done) struct ledger l = LEDGER_NULL;
-	int r = ledger_open(path, &l, e);
+	int r = ledger_open_own(path, &l, e);
 	r = r ? r : lock(&l, e);
 	if (r)
 		return r;
-	l.lines = openat(l.dir, LEDGER_FILE, O_RDWR | O_APPEND | O_CLOEXEC);
-	if (l.lines < 0) {
-		err_sys(e, "open %s/" LEDGER_FILE, l.path);
+	r = open_plain(&l, LEDGER_FILE, O_RDWR | O_APPEND, &l.lines, e);
+	if (r)
 		return err_status(e, STATUS_DATA);
-	}
 	r = drop_torn(&l, e);
 	if (!r)
 		*ret = take(&l, LEDGER_NULL);
@@ -298,19 +327,30 @@ int ledger_append(struct ledger *l, const char *line, size_t len, struct err *e)
 	return full(l, LEDGER_FILE, e);
 }
 
+static int open_logs(const struct ledger *l, int *ret, struct err *e)
+{
+	*ret = openat(l->dir, LOGS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return *ret < 0 ? err_sys(e, "open %s/" LOGS, l->path) : 0;
+}
+
 static int log_name(const char *order, char **ret, struct err *e)
 {
 	assert(!strchr(order, '/'));
-	return asprintf(ret, "logs/%s.log", order) < 0 ? err_set(e, ENOMEM, "open the log") : 0;
+	return asprintf(ret, "%s.log", order) < 0 ? err_set(e, ENOMEM, "open the log") : 0;
 }
 
 int ledger_open_log(struct ledger *l, const char *order, int *ret, struct err *e)
 {
 	cleanup_free char *name = NULL;
+	cleanup_close int logs = -1;
 	int r = log_name(order, &name, e);
+	r = r ? r : open_logs(l, &logs, e);
 	if (r)
 		return r;
-	int fd = openat(l->dir, name, O_RDWR | O_APPEND | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	/* One of a run that was killed; where others can write, perhaps a link of theirs. */
+	if (unlinkat(logs, name, 0) && errno != ENOENT)
+		return full(l, name, e);
+	int fd = openat(logs, name, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return full(l, name, e);
 	*ret = fd;
@@ -321,12 +361,14 @@ int ledger_log_tail(const struct ledger *l, const char *order, size_t lines_max,
 		    struct err *e)
 {
 	cleanup_free char *name = NULL;
+	cleanup_close int logs = -1;
 	int r = log_name(order, &name, e);
+	r = r ? r : open_logs(l, &logs, e);
 	if (r)
 		return r;
-	cleanup_close int fd = openat(l->dir, name, O_RDONLY | O_CLOEXEC);
+	cleanup_close int fd = openat(logs, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return err_sys(e, "open %s/%s", l->path, name);
+		return err_sys(e, "open %s/" LOGS "/%s", l->path, name);
 	off_t len = lseek(fd, 0, SEEK_END);
 	off_t from = len > TAIL_LEN_MAX ? len - TAIL_LEN_MAX : 0;
 	cleanup_free char *text = calloc(1, TAIL_LEN_MAX + 1);
@@ -351,7 +393,9 @@ int ledger_save(struct ledger *l, const char *name, const char *text, size_t len
 	cleanup_free char *fresh = NULL;
 	if (asprintf(&fresh, "%s.new", name) < 0)
 		return err_set(e, ENOMEM, "write %s", name);
-	cleanup_close int fd = openat(l->dir, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (unlinkat(l->dir, fresh, 0) && errno != ENOENT)
+		return full(l, name, e);
+	cleanup_close int fd = openat(l->dir, fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return full(l, name, e);
 	int r = fd_write_full(fd, text, len);
@@ -368,9 +412,11 @@ int ledger_load(const struct ledger *l, const char *name, cJSON **ret, struct er
 {
 	cleanup_free char *text = NULL;
 	size_t len = 0;
-	int r = fd_load(l->dir, name, FILE_LEN_MAX, &text, &len, e);
+	cleanup_close int fd = -1;
+	int r = open_plain(l, name, O_RDONLY, &fd, e);
+	r = r ? r : fd_load_open(fd, name, FILE_LEN_MAX, &text, &len, e);
 	if (r)
-		return err_in(e, "%s", l->path);
+		return r;
 	cleanup_json cJSON *tree = NULL;
 	r = json_parse(name, text, len, &tree, e);
 	if (r)
@@ -403,13 +449,13 @@ static int read_line(const struct ledger *l, size_t number, const char *text, si
 
 static int open_lines(const struct ledger *l, FILE **ret, struct err *e)
 {
-	int fd = openat(l->dir, LEDGER_FILE, O_RDONLY | O_CLOEXEC);
-	FILE *in = fd < 0 ? NULL : fdopen(fd, "re");
-	if (!in) {
-		err_sys(e, "open %s/" LEDGER_FILE, l->path);
-		fd_close_at(&fd);
+	cleanup_close int fd = -1;
+	if (open_plain(l, LEDGER_FILE, O_RDONLY, &fd, e))
 		return err_status(e, STATUS_DATA);
-	}
+	FILE *in = fdopen(fd, "re");
+	if (!in)
+		return err_sys(e, "open %s/" LEDGER_FILE, l->path);
+	fd = -1; /* the stream's */
 	*ret = in;
 	return 0;
 }
@@ -477,7 +523,7 @@ int ledger_each(const struct ledger *l,
 		r = err_set(e, ENOMEM, "read %s/" LEDGER_FILE ": no memory", l->path);
 	rewind(in);
 	r = r ? r : each_line(l, in, &begins, each, with, e);
-	if (!r && ferror(in))
+	if (!r && !feof(in)) /* an error, or a line that the memory does not hold */
 		r = err_sys(e, "read %s/" LEDGER_FILE, l->path);
 	fclose(in);
 	return r;

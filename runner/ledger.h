@@ -23,6 +23,7 @@ struct ledger {
 	int dir;
 	int lines; /* ledger.jsonl, O_APPEND; -1: opened to be read */
 	int lock;  /* held while it is written: two runs in one folder would mix */
+	bool own;  /* files of another user are refused */
 };
 #define LEDGER_NULL ((struct ledger){ .dir = -1, .lines = -1, .lock = -1 })
 
@@ -31,6 +32,8 @@ int ledger_create(const char *out, const char *project, const char *home, struct
 		  struct err *e);
 /* Opens the folder of an earlier run to be read. */
 int ledger_open(const char *path, struct ledger *ret, struct err *e);
+/* So, when what it says is acted upon: commands, options. */
+int ledger_open_own(const char *path, struct ledger *ret, struct err *e);
 /* Opens it to go on where it ended: a torn last line goes. */
 int ledger_continue(const char *path, struct ledger *ret, struct err *e);
 /* The folder of an earlier run: `run` is a path, or the name of one among those of the project, or

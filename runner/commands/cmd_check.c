@@ -244,7 +244,7 @@ static int load_again(struct config *c, int argc, const char *const *argv, struc
 {
 	cleanup(ledger_done) struct ledger ledger = LEDGER_NULL;
 	int r = ledger_find(c->resume, c->project.path, c->home, ret_path, e);
-	r = r ? r : ledger_open(*ret_path, &ledger, e);
+	r = r ? r : ledger_open_own(*ret_path, &ledger, e);
 	r = r ? r : ledger_load(&ledger, "run.json", &check->earlier, e);
 	if (r)
 		return r;

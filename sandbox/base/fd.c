@@ -58,6 +58,12 @@ int fd_load(int dir_fd, const char *path, size_t len_max, char **ret, size_t *re
 	cleanup_close int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return err_sys(e, "open %s", path);
+	return fd_load_open(fd, path, len_max, ret, ret_len, e);
+}
+
+int fd_load_open(int fd, const char *path, size_t len_max, char **ret, size_t *ret_len,
+		 struct err *e)
+{
 	cleanup_free char *text = NULL;
 	size_t len = 0;
 	size_t cap = 0;

@@ -20,6 +20,9 @@ int fd_write_full(int fd, const void *bytes, size_t len);
 /* The whole file below dir_fd, at most len_max bytes: -EFBIG above. *ret is freed by the caller
  * and NUL-terminated; ret_len may be NULL. */
 int fd_load(int dir_fd, const char *path, size_t len_max, char **ret, size_t *ret_len, struct err *e);
+/* What is left of an open one; path is for the error. */
+int fd_load_open(int fd, const char *path, size_t len_max, char **ret, size_t *ret_len,
+		 struct err *e);
 
 /* mkdir -p, 0700 for what is made. */
 int fd_make_folders(const char *path, struct err *e);

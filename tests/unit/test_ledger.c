@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <regex.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -8,6 +9,7 @@
 #include "sandbox/base/buf.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
+#include "sandbox/base/fd.h"
 #include "sandbox/base/text.h"
 #include "tests/lib/fault_walk.h"
 #include "tests/lib/folder.h"
@@ -260,6 +262,86 @@ static void test_find(const struct folder *f)
 	unsetenv("XDG_STATE_HOME");
 }
 
+/* What others put into a folder that they can write, too. */
+static void test_planted(const struct folder *f)
+{
+	static const char *const links[] = { "logs/s1.log", "run.json.new", "run.json", "lock",
+					     "ledger.jsonl" };
+	int followed = 0;
+	for (size_t i = 0; i < countof(links); i++) {
+		char name[64];
+		snprintf(name, sizeof(name), "planted%zu/%s", i, links[i]);
+		folder_put(f, "precious", "{\"version\":1}torn");
+		folder_put(f, name, "");
+		unlink(folder_path(f, name));
+		cleanup_free char *target = strdup(folder_path(f, "precious"));
+		int r = symlink(target, folder_path(f, name));
+		tap_ok(r == 0, "a link instead of %s", links[i]);
+		snprintf(name, sizeof(name), "planted%zu", i);
+		cleanup(ledger_done) struct ledger l = LEDGER_NULL;
+		cleanup_close int log = -1;
+		cleanup_json cJSON *tree = NULL;
+		if (ledger_create(folder_path(f, name), "/a", NULL, &l, NULL) == 0) {
+			ledger_load(&l, "run.json", &tree, NULL);
+			ledger_open_log(&l, "s1", &log, NULL);
+			ledger_save(&l, "run.json", "{}", 2, NULL);
+			dprintf(log, "x\n");
+		}
+		followed += tree != NULL;
+		ledger_done(&l);
+		if (ledger_continue(folder_path(f, name), &l, NULL) == 0)
+			ledger_append(&l, "{}", 2, NULL);
+		cleanup_free char *text = NULL;
+		fd_load(AT_FDCWD, target, 100, &text, NULL, NULL);
+		followed += !text_eq(text, "{\"version\":1}torn");
+	}
+	tap_ok(followed == 0, "no link is followed");
+
+	folder_put(f, "elsewhere/s1.log", "mine");
+	folder_put(f, "linked", NULL);
+	cleanup_free char *elsewhere = strdup(folder_path(f, "elsewhere"));
+	int r = symlink(elsewhere, folder_path(f, "linked/logs"));
+	cleanup(ledger_done) struct ledger l = LEDGER_NULL;
+	cleanup_close int log = -1;
+	struct err e = ERR_NULL;
+	r = r ? r : ledger_create(folder_path(f, "linked"), "/a", NULL, &l, &e);
+	r = r ? r : ledger_open_log(&l, "s1", &log, &e);
+	tap_ok(r == -ENOTDIR && strstr(e.text, "linked/logs"), "nor a folder: %s", e.text);
+
+	folder_put(f, "fifo", NULL);
+	r = mkfifo(folder_path(f, "fifo/ledger.jsonl"), 0600);
+	ledger_done(&l);
+	r = r ? r : ledger_continue(folder_path(f, "fifo"), &l, &e);
+	tap_ok(r == -EINVAL && e.status == STATUS_DATA, "a pipe is not waited for: %s", e.text);
+}
+
+static void test_foreign(const struct folder *f)
+{
+	if (getuid()) {
+		tap_skip("only root can give files away", "the run of another user");
+		return;
+	}
+	folder_put(f, "hers/ledger.jsonl", "{\"v\":1,\"kind\":\"a\"}\n");
+	folder_put(f, "hers/run.json", "{\"version\":1}");
+	int wrong = chown(folder_path(f, "hers/run.json"), 1, 1);
+	cleanup(ledger_done) struct ledger l = LEDGER_NULL;
+	cleanup_json cJSON *tree = NULL;
+	struct err e = ERR_NULL;
+	int r = ledger_open(folder_path(f, "hers"), &l, &e);
+	r = r ? r : ledger_load(&l, "run.json", &tree, &e);
+	tap_ok(!r && !wrong, "the run of another user is read: %s", e.text);
+	ledger_done(&l);
+	cleanup_json cJSON *none = NULL;
+	r = ledger_open_own(folder_path(f, "hers"), &l, &e);
+	r = r ? r : ledger_load(&l, "run.json", &none, &e);
+	tap_ok(r == -EPERM && e.status == STATUS_DATA && strstr(e.hint, "cp -r"),
+	       "but not acted upon: %s (%s)", e.text, e.hint);
+	ledger_done(&l);
+	wrong = chown(folder_path(f, "hers/ledger.jsonl"), 1, 1);
+	r = ledger_continue(folder_path(f, "hers"), &l, &e);
+	tap_ok(r == -EPERM && !wrong, "nor written: %s", e.text);
+}
+
 static void test_closed_folder(const struct folder *f)
 {
 	if (getuid() == 0) {
@@ -310,6 +392,8 @@ int main(void)
 	test_continue(&f);
 	test_lock(&f);
 	test_find(&f);
+	test_planted(&f);
+	test_foreign(&f);
 	test_closed_folder(&f);
 	test_lines(&f);
 	test_faults(&f);
