@@ -122,7 +122,7 @@ int check_write_json(const struct check_report *c, const struct report_look *loo
 			    cJSON_GetObjectItemCaseSensitive(s->about, "isolation")) &&
 		  cJSON_AddNumberToObject(tree, "seconds", n.seconds) && add_orders(tree, &n) &&
 		  add_classes(tree, c->classes) && add_findings(tree, c) &&
-		  tree_accepted(tree, s) && tree_accepted(tree, s) && tree_survivors(tree, s) &&
+		  tree_accepted(tree, s) && tree_survivors(tree, s) &&
 		  tree_texts(tree, "hints", look->hints) &&
 		  tree_texts(tree, "skipped", (const char *const *)c->skipped->at) &&
 		  tree_texts(tree, "notes", (const char *const *)s->notes.at) &&

@@ -89,6 +89,33 @@ static struct check_report report_of(const struct reading *r)
 	};
 }
 
+/* Readers of a key that stands twice differ on which of them counts. */
+static size_t twice(const cJSON *tree)
+{
+	size_t n = 0;
+	const cJSON *item;
+	cJSON_ArrayForEach(item, tree)
+	{
+		n += cJSON_IsObject(tree) &&
+		     cJSON_GetObjectItemCaseSensitive(tree, item->string) != item;
+		n += twice(item);
+	}
+	return n;
+}
+
+static void test_keys(const char *run, const struct reading *reading)
+{
+	const struct check_report report = report_of(reading);
+	cleanup_free char *text = NULL;
+	size_t len = 0;
+	struct err e = ERR_NULL;
+	FILE *out = open_memstream(&text, &len);
+	check_write_json(&report, &(struct report_look){ 0 }, out, &e);
+	fclose(out);
+	cleanup_json cJSON *tree = cJSON_Parse(text);
+	tap_ok(tree && twice(tree) == 0, "%s: no key stands twice", run);
+}
+
 static void compare(const char *run, const struct reading *reading, size_t i)
 {
 	const struct check_report report = report_of(reading);
@@ -163,6 +190,7 @@ int main(void)
 		for (size_t i = 0; i < countof(reports); i++)
 			compare(runs[k], &reading, i);
 		test_width(runs[k], &reading);
+		test_keys(runs[k], &reading);
 	}
 	test_faults();
 	return tap_done();
