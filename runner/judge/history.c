@@ -1,11 +1,15 @@
 #include "runner/judge/history.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "runner/plan/ask.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
+
+#define NAME_LEN_MAX 200 /* of an order */
 
 static int no_memory(struct err *e)
 {
@@ -176,10 +180,32 @@ static const char *shuffle_find(const char *name)
 	return NULL;
 }
 
+/* The name of an order becomes that of a file, and goes to the terminal as it is. */
+static bool is_name(const char *name)
+{
+	size_t len = strlen(name);
+	bool ok = len > 0 && len <= NAME_LEN_MAX && name[0] != '.';
+	for (size_t i = 0; i < len && ok; i++)
+		ok = isgraph((unsigned char)name[i]) && name[i] != '/';
+	return ok;
+}
+
+static bool read_seed(const cJSON *seed, struct order *ret)
+{
+	ret->seeded = cJSON_IsNumber(seed);
+	if (!ret->seeded)
+		return true;
+	bool ok = seed->valuedouble >= 0 && seed->valuedouble <= (double)PLAN_SEED_MAX;
+	ret->seed = ok ? (uint64_t)seed->valuedouble : 0;
+	return ok;
+}
+
 /* An order begins, or begins again: what there was of it is forgotten. */
 static int read_begin(struct history *h, const cJSON *line, struct err *e)
 {
 	const char *name = json_text(line, "order");
+	if (!is_name(name))
+		return bad_line(e, "begin", "name that an order can have");
 	struct played *p = find(h, name);
 	if (p) {
 		played_done(p);
@@ -200,9 +226,8 @@ static int read_begin(struct history *h, const cJSON *line, struct err *e)
 	if (o->view == VIEW_N || o->role == ROLE_N)
 		return bad_line(e, "begin", "view or role that is known");
 	o->shuffle = shuffle_find(json_text(line, "shuffle"));
-	const cJSON *seed = cJSON_GetObjectItemCaseSensitive(line, "seed");
-	o->seeded = cJSON_IsNumber(seed);
-	o->seed = o->seeded ? (uint64_t)seed->valuedouble : 0;
+	if (!read_seed(cJSON_GetObjectItemCaseSensitive(line, "seed"), o))
+		return bad_line(e, "begin", "seed that can be");
 	const cJSON *tests = cJSON_GetObjectItemCaseSensitive(line, "tests");
 	o->as_collected = !cJSON_IsArray(tests);
 	o->name = strdup(name);

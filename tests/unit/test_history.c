@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <string.h>
 
 #include "runner/judge/history.h"
@@ -53,6 +54,32 @@ static void test_orders(void)
 	r = say(&h, BEGIN("canonical", ",\"tests\":null"), &e);
 	c = history_find(&h, "canonical");
 	tap_ok(!r && h.len == 2 && !c->order.tests_len, "one that begins again has no past");
+}
+
+/* What no ledger of ours says. */
+static void test_wild(void)
+{
+	char longest[400];
+	snprintf(longest, sizeof(longest), BEGIN("%0*d", ""), 201, 0);
+	const char *const lines[] = {
+		BEGIN("", ""),
+		BEGIN("../x", ""),
+		BEGIN("a/b", ""),
+		BEGIN(".", ""),
+		BEGIN("a b", ""),
+		BEGIN("\\u001b[2J", ""),
+		BEGIN("\u202e", ""),
+		longest,
+		BEGIN("s1", ",\"seed\":-1"),
+		BEGIN("s1", ",\"seed\":1e300"),
+		BEGIN("s1", ",\"seed\":1e999"),
+	};
+	for (size_t i = 0; i < countof(lines); i++) {
+		cleanup(history_done) struct history h = HISTORY_NULL;
+		struct err e = ERR_NULL;
+		int r = say(&h, lines[i], &e);
+		tap_ok(r == -EINVAL && e.status == STATUS_DATA, "%.60s: %s", lines[i], e.text);
+	}
 }
 
 /* Where a test did not pass, when it is not told in a word: the first phase that failed, in any way. */
@@ -135,6 +162,7 @@ static void test_groups(void)
 int main(void)
 {
 	test_orders();
+	test_wild();
 	test_phases();
 	test_twice();
 	test_bad();
