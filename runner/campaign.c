@@ -17,6 +17,9 @@
 #define FIRST   "canonical"
 #define COLLECT "collect" /* with a selection of tests: canonical is one of the selected, too */
 
+#define WAVE_MAX      300 /* orders of the wave: as many as tests are run alone */
+#define WAVE_LONG_MAX 20  /* ... where the plan is short */
+
 static int no_memory(struct err *e)
 {
 	return err_set(e, ENOMEM, "choose what to run: no memory");
@@ -63,11 +66,16 @@ static int round_own(struct campaign *c, size_t len, struct err *e)
 
 /* ---- what is asked in each step ---- */
 
+/* What the wave told has no part in what is decided before it: it stands in the history when a run
+ * goes on. */
 static int judge(struct campaign *c, struct err *e)
 {
+	bool first = c->step <= CAMPAIGN_WAVE;
 	classes_done(&c->classes);
-	return classes_judge(&c->history, &c->marks, c->setup->shrink, &c->classes) ? no_memory(e)
-										    : 0;
+	return (first ? classes_judge_first : classes_judge)(&c->history, &c->marks,
+							     c->setup->shrink, &c->classes)
+		       ? no_memory(e)
+		       : 0;
 }
 
 /* What searches found out of a test beside its outcomes. */
@@ -87,7 +95,9 @@ int campaign_judge(struct campaign *c, struct err *e)
 		if (mark_found(c, &r))
 			return no_memory(e);
 	}
-	return judge(c, e);
+	classes_done(&c->classes);
+	return classes_judge(&c->history, &c->marks, c->setup->shrink, &c->classes) ? no_memory(e)
+										    : 0;
 }
 
 static const struct played *first_order(const struct campaign *c)
@@ -202,9 +212,9 @@ static int wanted_alone(const struct campaign *c, uint32_t **ret, size_t *ret_le
 	return 0;
 }
 
-static int ask_isolated(struct campaign *c, struct err *e)
+static int ask_alone(struct campaign *c, struct plan *plan, struct err *e)
 {
-	if (!c->plan.isolate_later || c->isolated.len)
+	if (!c->plan.isolate_later || plan->len)
 		return 0;
 	cleanup_free double *seconds = NULL;
 	cleanup_free uint32_t *tests = NULL;
@@ -216,16 +226,20 @@ static int ask_isolated(struct campaign *c, struct err *e)
 	if (!r && !seconds)
 		r = no_memory(e);
 	if (!r && len)
-		r = plan_isolated(c->setup->ask, &known, &c->history.roster, tests, len,
-				  &c->isolated, e);
-	return r ? r : round_of(c, c->isolated.orders, c->isolated.len, e);
+		r = plan_isolated(c->setup->ask, &known, &c->history.roster, tests, len, plan, e);
+	return r ? r : round_of(c, plan->orders, plan->len, e);
+}
+
+static int ask_isolated(struct campaign *c, struct err *e)
+{
+	return ask_alone(c, &c->isolated, e);
 }
 
 /* An order that ran, again: "s17+2". */
 static int again(const struct played *p, unsigned nth, struct order *ret, struct err *e)
 {
 	*ret = (struct order){ .view = p->order.view,
-			       .role = ROLE_CONFIRM,
+			       .role = p->order.role == ROLE_WAVE ? ROLE_WAVE : ROLE_CONFIRM,
 			       .shuffle = p->order.shuffle,
 			       .seed = p->order.seed,
 			       .seeded = p->order.seeded,
@@ -264,6 +278,15 @@ static int ask_confirm(struct campaign *c, struct err *e)
 	return r ? r : round_of(c, c->round.own, c->round.own_len, e);
 }
 
+static bool is_searched(const struct shrink *s, uint32_t test)
+{
+	for (size_t i = 0; i < shrink_len(s); i++)
+		if (shrink_result(s, i).test == test)
+			return true;
+	return false;
+}
+
+/* Of all tests that depend on order and are not searched for yet. */
 static int begin_searches(struct campaign *c, struct err *e)
 {
 	static const enum search_kind kinds[CLASS_N] = {
@@ -272,12 +295,14 @@ static int begin_searches(struct campaign *c, struct err *e)
 		[CLASS_ORDER_SENSITIVE] = SEARCH_EITHER,
 	};
 	int r = judge(c, e);
-	c->shrink = r ? NULL : shrink_new(&(struct shrink_setup){ .confirm = c->setup->confirm });
+	if (!r && !c->shrink)
+		c->shrink = shrink_new(&(struct shrink_setup){ .confirm = c->setup->confirm });
 	if (!r && !c->shrink)
 		r = no_memory(e);
 	for (size_t i = 0; i < c->classes.len && !r; i++) {
 		enum class class = order_class(&c->classes.tests[i].facts);
-		if (class != CLASS_N && shrink_add(c->shrink, &c->history, (uint32_t)i, kinds[class]))
+		if (class != CLASS_N && !is_searched(c->shrink, (uint32_t)i) &&
+		    shrink_add(c->shrink, &c->history, (uint32_t)i, kinds[class]))
 			r = no_memory(e);
 	}
 	return r;
@@ -302,11 +327,9 @@ static void tell_cost(const struct campaign *c)
 }
 
 /* A round that the history answers whole needs no cell. */
-static int ask_shrink(struct campaign *c, struct err *e)
+static int search(struct campaign *c, struct err *e)
 {
-	if (!c->setup->shrink)
-		return 0;
-	int r = c->shrink ? 0 : begin_searches(c, e);
+	int r = 0;
 	while (!r && !c->round.len) {
 		tell_searches(c);
 		round_done(&c->round);
@@ -325,11 +348,119 @@ static int ask_shrink(struct campaign *c, struct err *e)
 	return r;
 }
 
+static int ask_shrink(struct campaign *c, struct err *e)
+{
+	if (!c->setup->shrink)
+		return 0;
+	int r = c->shrink ? 0 : begin_searches(c, e);
+	return r ? r : search(c, e);
+}
+
+/* ---- the wave ---- */
+
+static bool is_serial(const struct campaign *c, uint32_t test)
+{
+	const struct serials *serials = &c->setup->ask->serial;
+	for (size_t i = 0; i < serials->len; i++)
+		if (text_glob(serials->at[i].tests, c->history.roster.ids.at[test]))
+			return true;
+	return false;
+}
+
+/* It passed wherever it ran. */
+static bool is_open(const struct campaign *c, uint32_t test)
+{
+	const struct judged *t = &c->classes.tests[test];
+	const struct class_facts *f = &t->facts;
+	return t->due && f->passed && !f->failed && !f->untold && !is_serial(c, test);
+}
+
+/* The sets that make a test fail; how many. */
+static size_t found_sets(const struct campaign *c, struct search_result *ret)
+{
+	size_t len = 0;
+	for (size_t i = 0; i < shrink_len(c->shrink); i++) {
+		const struct search_result r = shrink_result(c->shrink, i);
+		if (r.end == SEARCH_FOUND && r.kind == SEARCH_POLLUTERS)
+			ret[len++] = r;
+	}
+	return len;
+}
+
+static int begin_wave(struct campaign *c, struct err *e)
+{
+	int r = judge(c, e);
+	cleanup_free struct search_result *found = calloc(shrink_len(c->shrink) + 1, sizeof(*found));
+	cleanup_free uint32_t *tests = calloc(c->classes.len + 1, sizeof(*tests));
+	if (r || !found || !tests)
+		return r ? r : no_memory(e);
+	struct wave_setup setup = { .history = &c->history, .found = found, .tests = tests };
+	setup.found_len = found_sets(c, found);
+	for (uint32_t i = 0; i < c->classes.len; i++)
+		if (is_open(c, i))
+			tests[setup.tests_len++] = i;
+	bool lasts = campaign_seconds(c) > PLAN_LONG_SECONDS && !c->setup->ask->budget_ms;
+	setup.orders_max = lasts ? WAVE_LONG_MAX : WAVE_MAX;
+	if (!setup.found_len)
+		return 0;
+	c->wave = wave_new(&setup);
+	return c->wave ? 0 : no_memory(e);
+}
+
+static int ask_wave(struct campaign *c, struct err *e)
+{
+	if (!c->shrink || c->adopted || c->setup->ask->order)
+		return 0;
+	int r = c->wave ? 0 : begin_wave(c, e);
+	const struct order *orders;
+	for (size_t len = 1; !r && c->wave && len && !c->round.len;) {
+		round_done(&c->round);
+		if (wave_round(c->wave, &orders, &len))
+			return no_memory(e);
+		r = round_of(c, orders, len, e);
+	}
+	if (c->recalls) /* what an earlier run has of it counts */
+		round_done(&c->round);
+	return r;
+}
+
+static int ask_wave_isolated(struct campaign *c, struct err *e)
+{
+	int r = c->wave ? ask_alone(c, &c->wave_isolated, e) : 0;
+	for (size_t i = 0; i < c->wave_isolated.len; i++)
+		c->wave_isolated.orders[i].role = ROLE_WAVE;
+	return r;
+}
+
+static int ask_wave_confirm(struct campaign *c, struct err *e)
+{
+	return c->wave ? ask_confirm(c, e) : 0;
+}
+
+static int ask_wave_shrink(struct campaign *c, struct err *e)
+{
+	int r = c->wave && !c->wave_searched ? begin_searches(c, e) : 0;
+	c->wave_searched = true;
+	return r || !c->wave ? r : search(c, e);
+}
+
 static int (*const steps[CAMPAIGN_OVER])(struct campaign *c, struct err *e) = {
-	[CAMPAIGN_FIRST] = ask_first,     [CAMPAIGN_PLAN] = ask_plan,
-	[CAMPAIGN_MORE] = ask_more,       [CAMPAIGN_ISOLATED] = ask_isolated,
-	[CAMPAIGN_CONFIRM] = ask_confirm, [CAMPAIGN_SHRINK] = ask_shrink,
+	[CAMPAIGN_FIRST] = ask_first,
+	[CAMPAIGN_PLAN] = ask_plan,
+	[CAMPAIGN_MORE] = ask_more,
+	[CAMPAIGN_ISOLATED] = ask_isolated,
+	[CAMPAIGN_CONFIRM] = ask_confirm,
+	[CAMPAIGN_SHRINK] = ask_shrink,
+	[CAMPAIGN_WAVE] = ask_wave,
+	[CAMPAIGN_WAVE_ISOLATED] = ask_wave_isolated,
+	[CAMPAIGN_WAVE_CONFIRM] = ask_wave_confirm,
+	[CAMPAIGN_WAVE_SHRINK] = ask_wave_shrink,
 };
+
+static bool searches(const struct campaign *c)
+{
+	return c->shrink && (c->step == CAMPAIGN_SHRINK || c->step == CAMPAIGN_WAVE_SHRINK);
+}
 
 /* ---- source of the lanes ---- */
 
@@ -343,7 +474,7 @@ static int advance(struct campaign *c, struct err *e)
 {
 	int r = 0;
 	bool first_ran = c->step == CAMPAIGN_FIRST && c->round.todo;
-	if (c->step == CAMPAIGN_SHRINK && c->shrink)
+	if (searches(c))
 		tell_searches(c);
 	round_done(&c->round);
 	c->step += first_ran;
@@ -424,7 +555,7 @@ static void left(void *with, struct progress_left *ret)
 		ret->seconds += estimate(c, &c->round.orders[c->round.todo[i]]);
 		ret->orders++;
 	}
-	if (c->step != CAMPAIGN_SHRINK || !c->shrink || !ret->orders)
+	if (!searches(c) || !ret->orders)
 		return;
 	size_t runs = shrink_cost(c->shrink).runs;
 	if (runs > ret->orders) {
@@ -492,6 +623,7 @@ void campaign_init(struct campaign *c, const struct campaign_setup *setup)
 void campaign_adopt_searches(struct campaign *c, struct shrink *shrink)
 {
 	c->shrink = shrink;
+	c->adopted = true;
 	c->spoke = true;
 	c->step = CAMPAIGN_SHRINK;
 }
@@ -519,9 +651,11 @@ void campaign_done(struct campaign *c)
 {
 	round_done(&c->round);
 	shrink_free(c->shrink);
+	wave_free(c->wave);
 	plan_done(&c->plan);
 	plan_done(&c->more);
 	plan_done(&c->isolated);
+	plan_done(&c->wave_isolated);
 	classes_done(&c->classes);
 	marks_done(&c->marks);
 	suspicions_done(&c->suspicions);

@@ -15,6 +15,7 @@
 #include "runner/judge/suspicions.h"
 #include "runner/plan/plan.h"
 #include "runner/shrink/shrink.h"
+#include "runner/shrink/wave.h"
 
 struct campaign_setup {
 	const struct plan_ask *ask;
@@ -36,6 +37,10 @@ enum campaign_step {
 	CAMPAIGN_ISOLATED, /* what varied, alone */
 	CAMPAIGN_CONFIRM,  /* what classes wait for */
 	CAMPAIGN_SHRINK,   /* searches */
+	CAMPAIGN_WAVE,     /* each other test right behind what they found; of what that shows: */
+	CAMPAIGN_WAVE_ISOLATED,
+	CAMPAIGN_WAVE_CONFIRM,
+	CAMPAIGN_WAVE_SHRINK,
 	CAMPAIGN_OVER,
 };
 
@@ -60,8 +65,11 @@ struct campaign {
 	int64_t deadline_ms; /* INT64_MAX: none */
 	bool recalls;        /* nothing more is run */
 
-	struct plan plan, more, isolated;
+	struct plan plan, more, isolated, wave_isolated;
 	struct shrink *shrink; /* NULL: nothing was to be searched for, or not yet */
+	struct wave *wave;     /* NULL: no set was found, or not yet */
+	bool adopted;          /* its searches are another's: nothing follows from them */
+	bool wave_searched;    /* searches for what it showed have begun */
 	const struct shrink_ask *asks;
 	size_t asks_len;
 	double *test_seconds; /* by number, in the canonical order */

@@ -53,9 +53,34 @@ static int add_unrun(const struct campaign *k, const struct plan *plan, const ch
 	return ran ? plan_unrun(plan, ran, why, ret) : -ENOMEM;
 }
 
+/* What the wave tried, and what it left out. */
+static int add_wave(const struct campaign *k, bool cut_short, struct strv *ret)
+{
+	const struct wave_sum sum = k->wave ? wave_sum(k->wave) : (struct wave_sum){ 0 };
+	const char *why = cut_short                      ? "cut short"
+			  : sum.orders == sum.orders_max ? "no more orders are run for it"
+							 : "they did not run there";
+	if (!sum.pairs)
+		return 0;
+	if (!sum.untried && sum.sets == 1)
+		return strv_addf(ret,
+				 "each of %zu tests that had passed everywhere ran right behind what "
+				 "makes others fail",
+				 sum.tests);
+	if (!sum.untried)
+		return strv_addf(ret,
+				 "each of %zu tests that had passed everywhere ran right behind each of "
+				 "%zu sets that make others fail",
+				 sum.tests, sum.sets);
+	return strv_addf(ret,
+			 "right behind what makes others fail (%zu), tests that had passed everywhere "
+			 "(%zu) were not all run: %zu of %zu times are left (%s)",
+			 sum.sets, sum.tests, sum.untried, sum.pairs, why);
+}
+
 static int find_skipped(const struct campaign *k, bool interrupted, struct strv *ret, struct err *e)
 {
-	const struct plan *plans[] = { &k->plan, &k->more, &k->isolated };
+	const struct plan *plans[] = { &k->plan, &k->more, &k->isolated, &k->wave_isolated };
 	const char *why = interrupted ? "interrupted" : "the budget is spent";
 	int r = 0;
 	for (size_t i = 0; i < countof(plans) && !r; i++) {
@@ -63,6 +88,7 @@ static int find_skipped(const struct campaign *k, bool interrupted, struct strv 
 		if (!r && (interrupted || k->budget_spent))
 			r = add_unrun(k, plans[i], why, ret);
 	}
+	r = r ? r : add_wave(k, interrupted || k->budget_spent, ret);
 	return r ? err_set(e, ENOMEM, "tell what was not run: no memory") : 0;
 }
 

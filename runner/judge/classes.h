@@ -1,7 +1,8 @@
 #pragma once
 /*
  * classes: what kind of test each test of a run is, from what became of it in
- * every order that swept or confirmed, and from what else is known of it. Pure.
+ * every order that swept, confirmed or was of the wave, and from what else is
+ * known of it. Pure.
  *
  * The sides of an outcome: it passed (passed, xfailed), it failed (outcome_failed), it
  * told nothing (skipped, xpassed), or the test was absent. Who did not pass in an
@@ -114,6 +115,7 @@ struct judged {
 struct classes {
 	const struct history *history;
 	bool searched;        /* for sets: they are controls, too */
+	bool first;           /* without the wave */
 	struct judged *tests; /* by number of the roster */
 	size_t len;
 	uint32_t *columns; /* by index in the history: the orders that swept, but isolated ones */
@@ -129,6 +131,9 @@ struct classes {
 /* `marks` may be NULL. searched: sets are searched for, which are controls of their own. 0 or -ENOMEM. */
 int classes_judge(const struct history *h, const struct marks *marks, bool searched,
 		  struct classes *ret);
+/* As if no order of the wave had run. */
+int classes_judge_first(const struct history *h, const struct marks *marks, bool searched,
+			struct classes *ret);
 void classes_done(struct classes *c);
 
 const char *classes_vector(const struct classes *c, uint32_t test); /* columns_len letters, no NUL */

@@ -106,7 +106,7 @@ static void add_order(struct judging *j, const struct played *p)
 		if (!r->touched)
 			j->touched[j->touched_len++] = test;
 		r->touched = true;
-		add_run(r, (enum outcome)p->outcomes[i], p->again[i], tells(p));
+		add_run(r, (enum outcome)p->outcomes[i], p->again[i], tells(j->c, p));
 	}
 }
 
@@ -207,7 +207,7 @@ static int make_room(struct judging *j)
 	    !j->seen || !j->places)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < orders; i++)
-		if (is_column(&c->history->orders[i]))
+		if (is_column(c, &c->history->orders[i]))
 			c->columns[c->columns_len++] = i;
 	c->vectors = malloc(c->len * c->columns_len + 1);
 	if (!c->vectors)
@@ -247,7 +247,7 @@ static void tell_orders(struct judging *j)
 {
 	for (uint32_t i = 0; i < j->c->history->len; i++) {
 		const struct played *p = order_at(j, i);
-		if (!tells(p))
+		if (!tells(j->c, p))
 			continue;
 		find_landmarks(j, i);
 		if (dimension_of(&p->order) == ORDER_ALONE)
@@ -276,10 +276,9 @@ static void settle(struct judging *j)
 	}
 }
 
-int classes_judge(const struct history *h, const struct marks *marks, bool searched,
-		  struct classes *ret)
+static int judge(const struct classes *how, const struct marks *marks, struct classes *ret)
 {
-	cleanup(classes_done) struct classes c = { .history = h, .searched = searched };
+	cleanup(classes_done) struct classes c = *how;
 	cleanup(judging_done) struct judging j = { .c = &c, .marks = marks };
 	if (make_room(&j))
 		return -ENOMEM;
@@ -293,4 +292,17 @@ int classes_judge(const struct history *h, const struct marks *marks, bool searc
 		return -ENOMEM;
 	*ret = take(&c, CLASSES_NULL);
 	return 0;
+}
+
+int classes_judge(const struct history *h, const struct marks *marks, bool searched,
+		  struct classes *ret)
+{
+	return judge(&(struct classes){ .history = h, .searched = searched }, marks, ret);
+}
+
+int classes_judge_first(const struct history *h, const struct marks *marks, bool searched,
+			struct classes *ret)
+{
+	return judge(&(struct classes){ .history = h, .searched = searched, .first = true }, marks,
+		     ret);
 }

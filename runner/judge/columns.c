@@ -39,16 +39,22 @@ static void fill_column(struct judging *j, size_t column)
 	}
 }
 
+/* It is no order of the suite, and no column. */
+static bool is_apart(const struct order *o)
+{
+	return o->view == VIEW_ISOLATED || o->role == ROLE_WAVE;
+}
+
 /* Where each test did not pass first: in an order that varies nothing else, if there is one. */
 static void find_first(struct judging *j)
 {
 	for (int pass = 0; pass < 3; pass++) {
 		for (uint32_t i = 0; i < j->c->history->len; i++) {
 			const struct played *p = order_at(j, i);
-			bool column = is_column(p);
+			bool column = is_column(j->c, p);
 			bool mine = pass == 0   ? column && is_plain(&p->order)
 				    : pass == 1 ? column && !is_plain(&p->order)
-						: tells(p) && p->order.view == VIEW_ISOLATED;
+						: tells(j->c, p) && is_apart(&p->order);
 			for (size_t k = 0; k < p->order.tests_len && mine; k++)
 				note_bad(&j->c->tests[p->order.tests[k]], p, i, k);
 		}

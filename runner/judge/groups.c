@@ -48,8 +48,9 @@ static void join_by_name(struct judging *j)
 	j->canonical = CLASSES_NONE;
 	for (uint32_t i = 0; i < j->c->history->len; i++) {
 		const struct order *o = &order_at(j, i)->order;
-		uint32_t first = o->role == ROLE_CONFIRM ? repeated_order(j, o) : CLASSES_NONE;
-		if (is_canonical(o) && tells(order_at(j, i))) {
+		bool again = o->role == ROLE_CONFIRM || o->role == ROLE_WAVE;
+		uint32_t first = again ? repeated_order(j, o) : CLASSES_NONE;
+		if (is_canonical(o) && tells(j->c, order_at(j, i))) {
 			j->canonical = j->canonical == CLASSES_NONE ? i : j->canonical;
 			first = j->canonical;
 		}
@@ -63,7 +64,7 @@ void judging_group(struct judging *j)
 	const struct history *h = j->c->history;
 	for (uint32_t i = 0; i < h->len; i++) {
 		j->c->groups[i] = i;
-		if (repeats(&h->orders[i]))
+		if (repeats(j->c, &h->orders[i]))
 			j->places[j->places_len++] =
 				(struct place){ .digest = digest_of(&h->orders[i]), .order = i };
 	}

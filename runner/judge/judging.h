@@ -22,16 +22,17 @@ static inline enum dimension dimension_of(const struct order *o)
 	return o->vary.len ? SOMETHING_ELSE : ORDER_ALONE;
 }
 
-static inline bool tells(const struct played *p)
+static inline bool tells(const struct classes *c, const struct played *p)
 {
+	enum role role = p->order.role;
 	return p->ended && !p->interrupted && !played_collects(p) &&
-	       (p->order.role == ROLE_SWEEP || p->order.role == ROLE_CONFIRM);
+	       (role == ROLE_SWEEP || role == ROLE_CONFIRM || (role == ROLE_WAVE && !c->first));
 }
 
 /* It says whether an order repeats, whoever asked for it. */
-static inline bool repeats(const struct played *p)
+static inline bool repeats(const struct classes *c, const struct played *p)
 {
-	return tells(p) || (p->ended && !p->interrupted && p->order.role == ROLE_SHRINK);
+	return tells(c, p) || (p->ended && !p->interrupted && p->order.role == ROLE_SHRINK);
 }
 
 /* What the runs of one test in one order came to, over all times that order ran. */
@@ -94,9 +95,9 @@ static inline bool is_plain(const struct order *o)
 	       dimension_of(o) == ORDER_ALONE;
 }
 
-static inline bool is_column(const struct played *p)
+static inline bool is_column(const struct classes *c, const struct played *p)
 {
-	return tells(p) && p->order.role == ROLE_SWEEP && p->order.view != VIEW_ISOLATED;
+	return tells(c, p) && p->order.role == ROLE_SWEEP && p->order.view != VIEW_ISOLATED;
 }
 
 /* The tests that the order was to run: *ret_len of them; NULL: all there are. */

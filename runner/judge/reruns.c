@@ -152,7 +152,7 @@ static unsigned *count_runs(const struct classes *c)
 {
 	unsigned *have = calloc(c->history->len + 1, sizeof(*have));
 	for (size_t i = 0; have && i < c->history->len; i++)
-		have[c->groups[i]] += tells(&c->history->orders[i]);
+		have[c->groups[i]] += tells(c, &c->history->orders[i]);
 	return have;
 }
 

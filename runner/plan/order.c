@@ -11,6 +11,7 @@ const char *const role_names[ROLE_N] = {
 	[ROLE_SWEEP] = "sweep",
 	[ROLE_CONFIRM] = "confirm",
 	[ROLE_SHRINK] = "shrink",
+	[ROLE_WAVE] = "wave",
 	[ROLE_REPLAY] = "replay",
 };
 

@@ -24,6 +24,7 @@ enum role {               /* who asked for it */
 	    ROLE_SWEEP,   /* the plan: a column of the matrix */
 	    ROLE_CONFIRM, /* does it repeat? */
 	    ROLE_SHRINK,
+	    ROLE_WAVE, /* right behind what makes others fail; and what follows from that, but searches */
 	    ROLE_REPLAY, /* the user, of an earlier run */
 	    ROLE_N,
 };

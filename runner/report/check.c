@@ -24,6 +24,7 @@ struct check_counts check_counts(const struct check_report *c)
 		n.sweep += !isolated && p->order.role == ROLE_SWEEP;
 		n.confirm += p->order.role == ROLE_CONFIRM;
 		n.shrink += p->order.role == ROLE_SHRINK;
+		n.wave += p->order.role == ROLE_WAVE;
 		n.random += p->order.role == ROLE_SWEEP && p->complete && p->order.seeded &&
 			    p->order.view == VIEW_SHUFFLED && !p->order.vary.len;
 	}

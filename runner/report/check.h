@@ -34,7 +34,7 @@ int check_write_json(const struct check_report *c, const struct report_look *loo
 struct check_counts {
 	size_t tests;
 	size_t orders, executions; /* of all roles */
-	size_t sweep, isolated, confirm, shrink;
+	size_t sweep, isolated, confirm, shrink, wave;
 	size_t random;  /* orders that a bound stands on */
 	double seconds; /* of all orders, one after another */
 };

@@ -33,6 +33,7 @@ static bool add_orders(cJSON *tree, const struct check_counts *n)
 	       cJSON_AddNumberToObject(orders, "isolated", (double)n->isolated) &&
 	       cJSON_AddNumberToObject(orders, "confirm", (double)n->confirm) &&
 	       cJSON_AddNumberToObject(orders, "shrink", (double)n->shrink) &&
+	       cJSON_AddNumberToObject(orders, "wave", (double)n->wave) &&
 	       cJSON_AddNumberToObject(orders, "random", (double)n->random) &&
 	       cJSON_AddNumberToObject(orders, "executions", (double)n->executions);
 }

@@ -135,6 +135,7 @@ static char *where(const struct sheet *s, const struct finding *f)
 	const char *first =
 		f->order == CLASSES_NONE ? NULL : s->c->history->orders[f->order].order.name;
 	bool alone = first && s->c->history->orders[f->order].order.view == VIEW_ISOLATED;
+	bool wave = first && !j->bad && s->c->history->orders[f->order].order.role == ROLE_WAVE;
 	cleanup(buf_done) struct buf out = BUF_NULL;
 	int r = buf_puts(&out, "");
 	if (!r && f->class == CLASS_ABSENT)
@@ -144,8 +145,10 @@ static char *where(const struct sheet *s, const struct finding *f)
 		r = buf_printf(&out, "fails alone, and in %u of %u orders", j->bad, j->ran);
 	else if (!r && j->bad)
 		r = buf_printf(&out, "did not pass in %u of %u orders", j->bad, j->ran);
+	else if (!r && wave)
+		r = buf_printf(&out, "passed in all %u orders of the suite, and failed", j->ran);
 	if (!r && first && !alone)
-		r = buf_printf(&out, "%sfirst in %s", out.len ? ", " : "", first);
+		r = buf_printf(&out, "%sfirst in %s", wave ? " " : out.len ? ", " : "", first);
 	if (!r && first && j->phase && !text_eq(j->phase, "call"))
 		r = buf_printf(&out, " (%s)", j->phase);
 	return r ? NULL : take_ptr(&out.at);
@@ -254,6 +257,8 @@ static void looked_at(struct sheet *s)
 		r = buf_printf(&out, ", %zu again", n.confirm);
 	if (!r && n.shrink)
 		r = buf_printf(&out, ", %zu to find who does it", n.shrink);
+	if (!r && n.wave)
+		r = buf_printf(&out, ", %zu of others behind that", n.wave);
 	r = r ? r
 	      : buf_printf(&out, ". %zu executions of tests, %.1f s in cells.", n.executions,
 			   n.seconds);

@@ -296,8 +296,7 @@ static bool is_of(const struct played *p, const struct order *o)
 	       !memcmp(p->asked, o->tests, o->tests_len * sizeof(*o->tests));
 }
 
-/* A name that no other list has. */
-static int name_order(struct order *o, const struct history *h, unsigned nth)
+int shrink_name(struct order *o, const struct history *h, char letter, unsigned nth)
 {
 	cleanup(buf_done) struct buf ids = BUF_NULL;
 	for (size_t i = 0; i < o->tests_len; i++)
@@ -306,7 +305,7 @@ static int name_order(struct order *o, const struct history *h, unsigned nth)
 	char hex[DIGEST_HEX];
 	digest_hex(digest_bytes(ids.at, ids.len), hex);
 	for (int digits = NAME_DIGITS;; digits += NAME_DIGITS) {
-		if (asprintf(&o->name, "x%.*s-%u", digits, hex, nth) < 0) {
+		if (asprintf(&o->name, "%c%.*s-%u", letter, digits, hex, nth) < 0) {
 			o->name = NULL;
 			return -ENOMEM;
 		}
@@ -338,7 +337,7 @@ int shrink_order(const struct shrink_ask *ask, const struct history *h, struct o
 		memcpy(o.tests, ask->before.tests, ask->before.len * sizeof(*o.tests));
 	o.tests[ask->before.len] = ask->test;
 	o.tests_len = ask->before.len + 1;
-	int r = name_order(&o, h, ask->nth);
+	int r = shrink_name(&o, h, 'x', ask->nth);
 	if (!r)
 		*ret = take(&o, ORDER_NULL);
 	return r;

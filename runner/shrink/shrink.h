@@ -32,8 +32,8 @@ struct shrink_cost {     /* of what is still to do */
 
 struct shrink;
 struct shrink *shrink_new(const struct shrink_setup *setup); /* NULL: no memory */
-/* A test to search for: all of them before the first round. What is known of it is taken from the
- * orders of the sweep and their confirmations; the history is one for all, and borrowed. 0 or -ENOMEM. */
+/* A test to search for: before the first round, or when all have ended. What is known of it is taken from
+ * the history (sightings.h), which is one for all, and borrowed. 0 or -ENOMEM. */
 int shrink_add(struct shrink *s, const struct history *h, uint32_t test, enum search_kind kind);
 /* The runs of the next round; none: all have ended. The round before must be told. 0 or -ENOMEM,
  * after which nothing goes on. */
@@ -46,8 +46,10 @@ size_t shrink_len(const struct shrink *s);
 struct search_result shrink_result(const struct shrink *s, size_t n);
 void shrink_free(struct shrink *s);
 
-/* The order that answers an ask, under its name: x, the first 8 hex digits of the digest of its tests'
- * ids (more, should another list have them), -nth. When the history has an ended order of that name, it
+/* Names an order by its tests: the letter, the first 8 hex digits of the digest of their ids (more, should
+ * another list have them), -nth. 0 or -ENOMEM. */
+int shrink_name(struct order *o, const struct history *h, char letter, unsigned nth);
+/* The order that answers an ask, named with an x. When the history has an ended order of that name, it
  * is the answer. 0 or -ENOMEM. */
 int shrink_order(const struct shrink_ask *ask, const struct history *h, struct order *ret);
 /* The order in which a set was found, under the name of its first run. 0 or -ENOMEM. */

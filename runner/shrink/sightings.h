@@ -2,7 +2,8 @@
 /*
  * sightings: what the history knows of one test: in which orders it ran, behind
  * what, and whether it passed. Only orders of the sweep and their confirmations
- * count, in which nothing else was varied and each test ran once.
+ * count, in which nothing else was varied and each test ran once; and those of the
+ * wave, for a test of which these do not show that it both passes and fails.
  *
  * Borrows the lists of the history: good until its next line.
  */
@@ -17,6 +18,8 @@ struct sightings {
 };
 #define SIGHTINGS_NULL ((struct sightings){ 0 })
 
+/* Does an order of the sweep, or the confirmation of one, count? */
+bool sightings_count(const struct played *p);
 /* 0 or -ENOMEM. */
 int sightings_of(const struct history *h, uint32_t test, struct sightings *ret);
 void sightings_done(struct sightings *s);
