@@ -1,6 +1,7 @@
 #include "runner/campaign.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -256,6 +257,28 @@ static int again(const struct played *p, unsigned nth, struct order *ret, struct
 	return 0;
 }
 
+static bool ran_again(const struct campaign *c, const struct played *p, unsigned nth)
+{
+	char name[NAME_MAX];
+	snprintf(name, sizeof(name), "%s+%u", p->order.name, nth);
+	return is_done(c, name);
+}
+
+/* Of the runs that an order is to have those that are still to come: of two side by side, the first may
+ * have been lost. */
+static int ask_again(struct campaign *c, const struct rerun *rerun, struct err *e)
+{
+	const struct played *p = &c->history.orders[rerun->order];
+	unsigned first = rerun->runs + 1;
+	for (unsigned left = rerun->runs - rerun->have; left && first > 2; first--)
+		left -= !ran_again(c, p, first - 1);
+	int r = 0;
+	for (unsigned n = first; n <= rerun->runs && !r; n++)
+		if (!ran_again(c, p, n))
+			r = again(p, n, &c->round.own[c->round.own_len++], e);
+	return r;
+}
+
 /* Rounds of this step end when no class waits, or what one waits for cannot be had. */
 static int ask_confirm(struct campaign *c, struct err *e)
 {
@@ -269,12 +292,8 @@ static int ask_confirm(struct campaign *c, struct err *e)
 	for (size_t i = 0; i < open.len; i++)
 		runs += open.at[i].runs - open.at[i].have;
 	r = r ? r : round_own(c, runs, e);
-	for (size_t i = 0; i < open.len && !r; i++) {
-		const struct rerun *rerun = &open.at[i];
-		const struct played *p = &c->history.orders[rerun->order];
-		for (unsigned n = rerun->have + 1; n <= rerun->runs && !r; n++)
-			r = again(p, n, &c->round.own[c->round.own_len++], e);
-	}
+	for (size_t i = 0; i < open.len && !r; i++)
+		r = ask_again(c, &open.at[i], e);
 	return r ? r : round_of(c, c->round.own, c->round.own_len, e);
 }
 

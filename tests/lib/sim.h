@@ -17,7 +17,7 @@
 
 #define SIM_CHAINS   12
 #define SIM_LINKS    24
-#define SIM_CLEANERS 6
+#define SIM_CLEANERS 16
 #define SIM_TESTS    400
 
 struct sim {
