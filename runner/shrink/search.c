@@ -381,12 +381,31 @@ static enum answer narrow(struct search *s, struct pool *p)
 
 /* ---- the result ---- */
 
-/* Can all that was seen be by chance? Asked where the set was chosen, among all there are, because it
- * explains what was seen. */
+static bool runs_in(const struct search_set *set, const struct trial *t)
+{
+	size_t at = 0;
+	for (size_t i = 0; i < t->len && at < set->len; i++)
+		at += t->tests[i] == set->tests[at];
+	return at == set->len;
+}
+
+/* Can all that was seen be by chance? Of a test that fails as it likes, however often that be, all
+ * numbers of failures are as likely, and all ways to spread them: what was seen is one of these. But
+ * the set was chosen, among all there are, because it explains that. */
 static bool explains(const struct search *s, const struct search_set *set)
 {
-	size_t enough = CHANCE_BITS + set->len * bits(s->clues.tests_len);
-	return s->clues.len + s->confirm >= enough && !clues_misfit(&s->clues, goal(s), set);
+	unsigned n[2] = { 0 };
+	for (size_t i = 0; i < s->trials.len; i++) {
+		const struct trial *t = &s->trials.at[i];
+		if (tries(t) && (runs_in(set, t) ? misses(s, t) : hits(s, t)))
+			return false;
+		n[0] += misses(s, t);
+		n[1] += hits(s, t);
+	}
+	double ways = n[0] + n[1] + 1;
+	for (unsigned i = 1; i <= n[1]; i++)
+		ways *= (double)(n[0] + i) / i;
+	return ways > ldexp(1, (int)(CHANCE_BITS + set->len * bits(s->clues.tests_len)));
 }
 
 /* Did one list both do it and not? */
@@ -400,7 +419,8 @@ static bool wavered(const struct search *s)
 
 /* A test that fails as it likes fails three times of three behind some set, too. So where chance is
  * not ruled out by what was seen, it must not do it alone as often as it must behind the set; and
- * both twice as often when it wavered behind others. */
+ * both twice as often when it wavered behind others. What the history has of the set is no run of its
+ * own: others ran behind it there. */
 static enum answer found(struct search *s, const uint32_t *tests, size_t len)
 {
 	size_t set;
@@ -410,12 +430,12 @@ static enum answer found(struct search *s, const uint32_t *tests, size_t len)
 	const struct trial *alone = &s->trials.at[ALONE];
 	if (hits(s, alone))
 		return ended(s, SEARCH_FLAKY, hits(s, alone), tries(alone));
-	bool doubtful = wavered(s);
-	unsigned needed = doubtful ? 2 * s->confirm : s->confirm;
-	if (hits(s, t) < needed)
-		return ask(s, set, needed - hits(s, t));
-	bool explained = !doubtful && explains(s, &(struct search_set){ tests, len });
-	if (misses(s, alone) < needed && !explained)
+	unsigned needed = wavered(s) ? 2 * s->confirm : s->confirm;
+	unsigned own = t->runs < s->confirm ? s->confirm - t->runs : 0;
+	unsigned more = hits(s, t) < needed ? needed - hits(s, t) : 0;
+	if (more || own)
+		return ask(s, set, more > own ? more : own);
+	if (misses(s, alone) < needed && !explains(s, &(struct search_set){ tests, len }))
 		return ask(s, ALONE, needed - misses(s, alone));
 	s->set = set;
 	return ended(s, SEARCH_FOUND, hits(s, t), tries(t));
@@ -639,10 +659,14 @@ struct search *search_new(const struct search_setup *setup)
 		search_free(s);
 		return NULL;
 	}
-	for (size_t i = 0; i < setup->seen_len; i++)
-		if (!setup->seen[i].len)
-			trial_tell(&s->trials.at[ALONE],
-				   setup->seen[i].passed ? OUTCOME_PASSED : OUTCOME_FAILED);
+	for (size_t i = 0; i < setup->seen_len; i++) {
+		const struct sighting *seen = &setup->seen[i];
+		if (trials_get(&s->trials, seen->before, seen->len, &trial)) {
+			search_free(s);
+			return NULL;
+		}
+		trial_tell(&s->trials.at[trial], seen->passed ? OUTCOME_PASSED : OUTCOME_FAILED);
+	}
 	return s;
 }
 
@@ -699,13 +723,13 @@ void search_tell(struct search *s, size_t at, enum outcome outcome)
 	s->told++;
 }
 
-/* The shortest list that was confirmed; ALONE: none. */
+/* The shortest list that was confirmed, at least once by a run of its own; ALONE: none. */
 static size_t best(const struct search *s)
 {
 	size_t found = ALONE;
 	for (size_t i = 0; i < s->trials.len && s->kind != SEARCH_EITHER; i++) {
 		const struct trial *t = &s->trials.at[i];
-		if (t->len && hits(s, t) >= s->confirm && !misses(s, t) &&
+		if (t->len && t->runs && hits(s, t) >= s->confirm && !misses(s, t) &&
 		    (found == ALONE || t->len < s->trials.at[found].len))
 			found = i;
 	}

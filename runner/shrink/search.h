@@ -5,9 +5,10 @@
  *
  * Pure. It asks for runs (these tests, in this order, then the test itself, in a
  * fresh cell) and is told what came of each; it knows nothing of cells, names or
- * the ledger. What it knows of the orders that ran already only says what is
- * tried first: a set is accepted when it was seen to do it `confirm` times of
- * `confirm`, and given out when, beside that, each removal of one test from it
+ * the ledger. What became of it in the orders that ran already answers for the
+ * tests before it there, and says what is tried first. A set is accepted when it
+ * was seen to do it `confirm` times of `confirm`, and given out when it did so in
+ * runs of its own and, beside that, each removal of one test from it
  * was seen not to do it (1-minimal: Zeller and Hildebrandt, "Simplifying and
  * Isolating Failure-Inducing Input", TSE 2002).
  */

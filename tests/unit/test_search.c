@@ -194,7 +194,7 @@ static void test_ends(void)
 		  3 },
 		{ "passes alone, no setter wanted", { 0 }, SEARCH_SETTERS, 2, 0, SEARCH_UNSEEN, 0, 3, 3 },
 		{ "nothing was seen", { 0 }, SEARCH_EITHER, 0, 0, SEARCH_UNSEEN, 0, 0, 0 },
-		{ "does not do it again", { 0 }, SEARCH_EITHER, 2, 0, SEARCH_FLAKY, 0, 0, 3 },
+		{ "does not do it again", { 0 }, SEARCH_EITHER, 2, 0, SEARCH_FLAKY, 0, 1, 3 },
 		{ "a set of two",
 		  { .chains_len = 1, .chains = { { 2, { 1, 3 }, 0, { 0 } } } },
 		  SEARCH_EITHER,
@@ -263,6 +263,43 @@ static void test_hint(void)
 	tap_ok(r.end == SEARCH_FOUND && r.set.len == 1 && r.set.tests[0] == 90 && r.runs <= 5,
 	       "%zu runs, %zu were expected", r.runs, left);
 	search_free(search);
+}
+
+/* What the sweep and its confirmations saw of a list is not asked again; but what is given out ran by
+ * itself. */
+static void test_seen(void)
+{
+	static const uint32_t before[] = { 0, 1, 2, 3 };
+	static const struct sighting seen[] = {
+		{ before, 4, false }, { before, 4, false }, { before, 4, false },
+		{ NULL, 0, true },    { before, 2, true },
+	};
+	static const struct {
+		unsigned links;
+		uint32_t at[4];
+		size_t whole; /* runs of all four */
+	} rows[] = { { 2, { 0, 3 }, 0 }, { 4, { 0, 1, 2, 3 }, 3 } };
+	for (size_t i = 0; i < countof(rows); i++) {
+		struct sim s = { .tests = 5, .test = 4, .chains_len = 1 };
+		s.chains[0].len = rows[i].links;
+		memcpy(s.chains[0].at, rows[i].at, sizeof(rows[i].at));
+		struct search *search = search_new(&(struct search_setup){
+			.test = 4, .kind = SEARCH_POLLUTERS, .seen = seen, .seen_len = countof(seen) });
+		const struct search_ask *asks;
+		size_t len;
+		size_t whole = 0;
+		while (search_ask(search, &asks, &len) > 0) {
+			for (size_t k = 0; k < len; k++) {
+				const struct search_set *set = &asks[k].before;
+				whole += set->len == 4;
+				search_tell(search, k, sim_run(&s, set->tests, set->len));
+			}
+		}
+		struct search_result r = search_result(search);
+		tap_ok(r.end == SEARCH_FOUND && whole == rows[i].whole && sim_holds(&s, &r.set),
+		       "%u of four: %zu runs of all", rows[i].links, whole);
+		search_free(search);
+	}
 }
 
 /* The answers are all the state there is: told them again, a search asks the same. */
@@ -337,6 +374,7 @@ int main(void)
 	test_flaky();
 	test_ends();
 	test_hint();
+	test_seen();
 	test_asked_again();
 	test_no_memory();
 	return tap_done();
