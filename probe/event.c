@@ -11,6 +11,7 @@
 
 static const char *const kind_names[] = {
 	[EVENT_HELLO] = "hello",
+	[EVENT_COLLECTING] = "collecting",
 	[EVENT_COLLECTED] = "collected",
 	[EVENT_UNCOLLECTABLE] = "uncollectable",
 	[EVENT_START] = "start",
@@ -183,6 +184,7 @@ static const struct member {
 	{ "plugins", 0, IN(HELLO) | IN(COLLECTED), is_texts, "an array of texts" },
 	{ "file", IN(COLLECTED), IN(FINISH), is_file, "a name in the drop folder", AT(file) },
 	{ "id", IN(UNCOLLECTABLE), 0, is_name, "an id", AT(test) },
+	{ "id", IN(COLLECTING), 0, is_name_or_null, "an id or null", AT(test) },
 	{ "why", IN(UNCOLLECTABLE), IN(DONE), is_text, "a text" },
 	{ "test", IN(START) | IN(FINISH) | IN_SCOPE, 0, is_name, "an id", AT(test) },
 	{ "next", 0, IN(FINISH), is_name_or_null, "an id or null", AT(next) },

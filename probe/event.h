@@ -20,6 +20,7 @@ struct err;
 
 enum event_kind {
 	EVENT_HELLO,
+	EVENT_COLLECTING,
 	EVENT_COLLECTED,
 	EVENT_UNCOLLECTABLE,
 	EVENT_START,
@@ -57,7 +58,7 @@ struct event {
 	enum event_kind kind;
 	cJSON *packet; /* the whole packet, for what only few readers want: phases, us, state … */
 	/* borrowed from packet; NULL where the kind has none */
-	const char *test; /* of uncollectable: its id */
+	const char *test; /* of uncollectable: its id; of collecting: NULL, too */
 	const char *next; /* of finish: the test that follows, NULL for the last */
 	const char *file; /* a name in the drop folder, without a slash. Of collected: the tests; of
 			     finish: {"message":"…"}, when that is too long for a packet */

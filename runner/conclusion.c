@@ -16,8 +16,7 @@ static int judge(const struct campaign *k, bool interrupted, const struct findin
 	struct status_facts *facts = &s->facts;
 	facts->tests = k->classes.due_len;
 	facts->coupled = facts->vanished = facts->failed = facts->absent = 0;
-	facts->timed_out = facts->died = false;
-	facts->command = 0;
+	facts->timed_out = false;
 	facts->interrupted = interrupted;
 	facts->budget_spent = k->budget_spent;
 	for (size_t i = 0; i < f->len; i++) {
@@ -121,10 +120,10 @@ int conclusion_draw(struct campaign *k, const struct ledger *l, bool interrupted
 		return r;
 	findings_accept(&c.findings, &k->classes, &c.summary.accepted);
 	r = findings_messages(&c.findings, &k->history, l, e);
+	if (!r && collection_notes(&k->history, &c.summary.notes, &c.summary.facts.differing))
+		r = err_set(e, ENOMEM, "tell what was collected: no memory");
 	r = r ? r : judge(k, interrupted, &c.findings, &c.summary, e);
 	r = r ? r : find_skipped(k, interrupted, &c.skipped, e);
-	if (!r && collection_notes(&k->history, &c.summary.notes))
-		r = err_set(e, ENOMEM, "tell what was collected: no memory");
 	if (!r)
 		*ret = take(&c, CONCLUSION_NULL);
 	return r;

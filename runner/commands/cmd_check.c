@@ -167,6 +167,8 @@ static int report(struct check *check, struct err *e)
 	r = r ? r : campaign_save_sets(k, &check->job.ledger, e);
 	if (r)
 		return r;
+	if (c.summary.facts.command && !c.summary.failures_len && !check->config->quiet)
+		job_show_tail(&check->job, "canonical"); /* no test says why it failed */
 	const struct check_report report = {
 		.summary = &c.summary,
 		.history = &k->history,

@@ -122,7 +122,23 @@ static void add_said(cJSON *line, const char *text)
 	cJSON_AddItemToArray(said, cJSON_CreateString(text));
 }
 
-int chronicle_order(struct chronicle *c, const cJSON *collected, struct err *e)
+static int add_others(const struct chronicle *c, cJSON *line, const cJSON *others)
+{
+	cleanup_json cJSON *ids = cJSON_CreateArray();
+	const cJSON *id;
+	cJSON_ArrayForEach(id, others)
+	{
+		cleanup_free char *full = NULL;
+		if (!cJSON_IsString(id) || !*id->valuestring)
+			continue;
+		if (suite_name(&c->suite, id->valuestring, &full))
+			return -ENOMEM;
+		cJSON_AddItemToArray(ids, cJSON_CreateString(full));
+	}
+	return !ids || !ids->child || json_add(line, "others", take_ptr(&ids)) ? 0 : -ENOMEM;
+}
+
+int chronicle_order(struct chronicle *c, const cJSON *collected, const cJSON *others, struct err *e)
 {
 	static const char *const copied[] = { "said", "plugins" };
 	cJSON *line = line_new(c, "order");
@@ -138,6 +154,10 @@ int chronicle_order(struct chronicle *c, const cJSON *collected, struct err *e)
 	cJSON *tests = cJSON_AddArrayToObject(line, "tests");
 	for (size_t i = c->suite.session_at; tests && i < c->suite.ids.len; i++)
 		cJSON_AddItemToArray(tests, cJSON_CreateString(c->suite.ids.at[i]));
+	if (add_others(c, line, others)) {
+		cJSON_Delete(line);
+		return err_set(e, ENOMEM, "write what a session has");
+	}
 	return say(c, line, e);
 }
 

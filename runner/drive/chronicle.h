@@ -43,8 +43,8 @@ int chronicle_say(struct chronicle *c, const char *line, struct err *e);
 /* An adapter said hello; pid is its process in the cell. What earlier tests left alive beside it is
  * told, too: it can do to that process what a parent or a tracer can. */
 int chronicle_session(struct chronicle *c, const cJSON *hello, pid_t pid, struct err *e);
-/* The tests of the present session. */
-int chronicle_order(struct chronicle *c, const cJSON *collected, struct err *e);
+/* The tests of the present session; others: an array of ids that it has and was not asked for, or NULL. */
+int chronicle_order(struct chronicle *c, const cJSON *collected, const cJSON *others, struct err *e);
 /* One test has its outcome. packet: what told so, or NULL; message: in place of the packet's, or
  * NULL. Empties the window, unless the test is absent; w: NULL: nobody looked. */
 int chronicle_test(struct chronicle *c, int test, enum outcome outcome, const cJSON *packet,

@@ -50,6 +50,8 @@ struct session {
 	struct suspects suspects;
 	struct lineage lineage;
 	enum phase phase;
+	bool collecting;            /* since hello, and all the while that no test is known */
+	char *reading;              /* ... this part of the suite; NULL: none that was named */
 	int speaker;                /* index of the connection of the session's adapter, or -1 */
 	int test;                   /* running, or NOBODY */
 	struct window window;       /* of the running test, so far */
@@ -143,6 +145,7 @@ static int break_off(struct session *s, const char *why, struct err *e)
 
 static int act_hello(struct session *s, const struct event *ev, struct err *e);
 static int act_collected(struct session *s, const struct event *ev, struct err *e);
+static int act_collecting(struct session *s, const struct event *ev, struct err *e);
 static int act_uncollectable(struct session *s, const struct event *ev, struct err *e);
 static int act_start(struct session *s, const struct event *ev, struct err *e);
 static int act_scope(struct session *s, const struct event *ev, struct err *e);
@@ -157,6 +160,7 @@ static const struct step {
 	enum phase then;
 } steps[PHASE_N][EVENT_KIND_N] = {
 	[PHASE_IDLE][EVENT_HELLO] = { act_hello, PHASE_HELLO },
+	[PHASE_HELLO][EVENT_COLLECTING] = { act_collecting, PHASE_HELLO },
 	[PHASE_HELLO][EVENT_UNCOLLECTABLE] = { act_uncollectable, PHASE_HELLO },
 	[PHASE_HELLO][EVENT_COLLECTED] = { act_collected, PHASE_COLLECTED },
 	[PHASE_HELLO][EVENT_DONE] = { act_done, PHASE_IDLE },
@@ -176,12 +180,41 @@ static const struct step {
 	[PHASE_CROWD][EVENT_HANGUP] = { act_hangup, PHASE_IDLE },
 };
 
+/* The row of a part of the suite that could not be collected. */
+static int tell_uncollected(struct session *s, const char *id, enum outcome outcome,
+			    const char *why, struct err *e)
+{
+	int test = suite_add(&s->chronicle.suite, id);
+	if (test == -EEXIST)
+		return 0;
+	if (test < 0)
+		return err_set(e, ENOMEM, "keep a test's id");
+	cleanup_json cJSON *packet = cJSON_CreateObject();
+	cJSON_AddStringToObject(packet, "phase", "collect");
+	return chronicle_test(&s->chronicle, test, outcome, packet, why, &s->window, e);
+}
+
+/* The session went before a test was known: what it was at is the one to blame. */
+static int settle_collecting(struct session *s, enum outcome outcome, struct err *e)
+{
+	char why[160];
+	s->collecting = false;
+	if (outcome == OUTCOME_ABSENT || s->broken)
+		return 0;
+	snprintf(why, sizeof(why), "%s %s",
+		 outcome == OUTCOME_TIMEOUT ? "the time limit of the run passed"
+		 : s->closed                ? "the test process closed its connection"
+					    : "the test process ended",
+		 s->reading ? "while this was collected" : "in a conftest.py or a plugin");
+	return tell_uncollected(s, s->reading ? s->reading : ".", outcome, why, e);
+}
+
 /* The rest of the present session will not run. The running test, if any, ended as `outcome`. */
 static int settle(struct session *s, enum outcome outcome, const char *message, const char *why,
 		  struct err *e)
 {
-	int r = 0;
-	if (s->test != NOBODY) {
+	int r = s->collecting ? settle_collecting(s, outcome, e) : 0;
+	if (!r && s->test != NOBODY) {
 		s->scopes.nest_len = 0; /* whatever was being set up is the test's now */
 		s->setup->vantage->amid = true;
 		r = outcome == OUTCOME_ABSENT ? look_between(s, e) : look(s, e);
@@ -243,6 +276,13 @@ static const char *need_of(const struct order *o)
 	return o->as_collected || order_collects(o) ? NULL : "reorder";
 }
 
+/* A test that came to the suite since it was planned is told, where that is not most of the suite. */
+static bool wants_others(const struct order *o)
+{
+	return o->role == ROLE_SWEEP && o->view != VIEW_ISOLATED && !o->as_collected &&
+	       !order_collects(o);
+}
+
 /* What the session that begins is to do. */
 static int put_plan(const struct session *s, const char *need, const char *name, struct err *e)
 {
@@ -254,6 +294,8 @@ static int put_plan(const struct session *s, const char *need, const char *name,
 		     cJSON_AddStringToObject(plan, "mode", collect ? "collect" : "run");
 	if (whole && !suite->all && !collect)
 		whole = json_add(plan, "tests", json_texts((const char *const *)ids.at));
+	if (whole && wants_others(s->setup->order))
+		whole = cJSON_AddTrueToObject(plan, "others");
 	const struct {
 		const char *need;
 		double value;
@@ -279,6 +321,8 @@ static int act_hello(struct session *s, const struct event *ev, struct err *e)
 	snprintf(name, sizeof(name), "plan-%d.json", s->chronicle.suite.sessions);
 	const char *need = need_of(s->setup->order);
 	int r = chronicle_session(&s->chronicle, ev->packet, v->inner, e);
+	s->collecting = true;
+	free(take_ptr(&s->reading));
 	if (!r && need && !event_can(ev, need)) {
 		char why[64];
 		snprintf(why, sizeof(why), "the adapter cannot do what this order needs: %s", need);
@@ -305,24 +349,20 @@ static bool is_interrupted(struct session *s)
 	return s->interrupted;
 }
 
+/* Nobody waits for an answer. */
+static int act_collecting(struct session *s, const struct event *ev, struct err *e)
+{
+	free(take_ptr(&s->reading));
+	s->reading = ev->test ? strdup(ev->test) : NULL;
+	return ev->test && !s->reading ? err_set(e, ENOMEM, "keep what is collected") : 0;
+}
+
 static int act_uncollectable(struct session *s, const struct event *ev, struct err *e)
 {
-	if (is_interrupted(s)) { /* it need not be the module's fault */
-		go(s);
-		return 0;
-	}
-	int test = suite_add(&s->chronicle.suite, ev->test);
-	if (test == -EEXIST) {
-		go(s);
-		return 0;
-	}
-	if (test < 0)
-		return err_set(e, ENOMEM, "keep a test's id");
-	cleanup_json cJSON *packet = cJSON_CreateObject();
-	cJSON_AddStringToObject(packet, "phase", "collect");
 	go(s);
-	return chronicle_test(&s->chronicle, test, ev->outcome, packet,
-			      json_text(ev->packet, "why"), &s->window, e);
+	if (is_interrupted(s)) /* it need not be the module's fault */
+		return 0;
+	return tell_uncollected(s, ev->test, ev->outcome, json_text(ev->packet, "why"), e);
 }
 
 /* A framework's own folder for the tests' folders may change. One that holds a whole zone is not
@@ -375,8 +415,10 @@ static int act_collected(struct session *s, const struct event *ev, struct err *
 	}
 	if (s->setup->order->view == VIEW_PARALLEL)
 		s->phase = PHASE_CROWD;
+	s->collecting = false;
 	go(s);
-	return chronicle_order(&s->chronicle, ev->packet, e);
+	return chronicle_order(&s->chronicle, ev->packet,
+			       cJSON_GetObjectItemCaseSensitive(file, "others"), e);
 }
 
 static int act_start(struct session *s, const struct event *ev, struct err *e)
@@ -728,5 +770,6 @@ int session_run(const struct session_setup *setup, struct err *e)
 	strv_done(&s.basetemps);
 	free(s.zones);
 	free(s.broken);
+	free(s.reading);
 	return r;
 }

@@ -82,17 +82,25 @@ int suite_find(const struct suite *s, const char *id)
 	return -ENOENT;
 }
 
-int suite_add(struct suite *s, const char *id)
+int suite_name(const struct suite *s, const char *id, char **ret)
 {
-	int known = suite_find(s, id);
-	if (known != -ENOENT)
-		return known < 0 ? known : -EEXIST;
 	cleanup_free char *plain = full_id(s, id, false);
 	cleanup_free char *marked = full_id(s, id, true);
 	if (!plain || !marked)
 		return -ENOMEM;
 	bool earlier = number_of(s, plain) >= 0 || map_get(&s->is_asked, marked);
-	const char *full = earlier ? marked : plain;
+	*ret = earlier ? take_ptr(&marked) : take_ptr(&plain);
+	return 0;
+}
+
+int suite_add(struct suite *s, const char *id)
+{
+	int known = suite_find(s, id);
+	if (known != -ENOENT)
+		return known < 0 ? known : -EEXIST;
+	cleanup_free char *full = NULL;
+	if (suite_name(s, id, &full))
+		return -ENOMEM;
 	assert(s->ids.len < INT_MAX);
 	int number = (int)s->ids.len;
 	bool *ran = reallocarray(s->ran, s->ids.len + 1, sizeof(*ran));

@@ -40,6 +40,8 @@ int suite_missing(const struct suite *s, struct strv *ret);
 int suite_session(struct suite *s, const char *project, const char *rootdir);
 /* Adds a test of the present session; the number, -EEXIST when it has one, or -ENOMEM. */
 int suite_add(struct suite *s, const char *id);
+/* The id under which a test of the present session that has no number would stand: the caller's. */
+int suite_name(const struct suite *s, const char *id, char **ret);
 /* The number of a test of the present session, by the adapter's id; -ENOENT. */
 int suite_find(const struct suite *s, const char *id);
 void suite_done(struct suite *s);

@@ -232,6 +232,7 @@ static void begin_tests(struct judging *j)
 /* Those that a collection alone told of were not selected. */
 static void find_due(struct judging *j)
 {
+	bool whole = j->c->history->len && j->c->history->orders[0].order.as_collected;
 	for (size_t i = 0; i < j->c->history->len; i++) {
 		const struct played *p = order_at(j, i);
 		for (size_t k = 0; k < p->collected_len && !played_collects(p); k++)
@@ -240,6 +241,8 @@ static void find_due(struct judging *j)
 			j->c->tests[p->order.tests[k]].due = true;
 		for (size_t k = 0; k < p->asked_len; k++)
 			j->c->tests[p->asked[k]].due = true;
+		for (size_t k = 0; k < p->others_len && whole; k++)
+			j->c->tests[p->others[k]].due = true;
 	}
 }
 

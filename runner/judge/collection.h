@@ -7,5 +7,6 @@
 
 struct history;
 
-/* A sentence for each order that had other tests than the first one. 0 or -ENOMEM. */
-int collection_notes(const struct history *h, struct strv *ret);
+/* A sentence for each order that had other tests than the first one, or had them in another order where
+ * the suite itself gave it. *ret_differing: orders that had other tests. 0 or -ENOMEM. */
+int collection_notes(const struct history *h, struct strv *ret, size_t *ret_differing);

@@ -29,6 +29,7 @@ static void played_done(struct played *p)
 	free(p->phases);
 	free(p->again);
 	free(p->collected);
+	free(p->others);
 	free(p->asked);
 	*p = (struct played){ 0 };
 }
@@ -253,7 +254,12 @@ static int read_session(struct history *h, struct played *p, const cJSON *line, 
 static int read_order(struct history *h, struct played *p, const cJSON *line, struct err *e)
 {
 	const cJSON *tests = cJSON_GetObjectItemCaseSensitive(line, "tests");
-	return read_tests(h, p, tests, &p->collected, &p->collected_len) ? no_memory(e) : 0;
+	const cJSON *others = cJSON_GetObjectItemCaseSensitive(line, "others");
+	p->announced = true;
+	return read_tests(h, p, tests, &p->collected, &p->collected_len) ||
+			       read_tests(h, p, others, &p->others, &p->others_len)
+		       ? no_memory(e)
+		       : 0;
 }
 
 static int played_add(struct played *p, uint32_t test, enum outcome outcome, enum phase phase,

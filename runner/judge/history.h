@@ -39,6 +39,9 @@ struct played {
 	double seconds;
 	uint32_t *collected; /* what its sessions announced, in that order */
 	size_t collected_len;
+	bool announced;   /* one of its sessions came as far as that */
+	uint32_t *others; /* of a sweep: what they had that the plan does not name */
+	size_t others_len;
 	uint32_t *asked; /* what the plan said; none when as_collected */
 	size_t asked_len;
 	size_t missing_len; /* of those asked for, not there */

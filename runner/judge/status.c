@@ -34,7 +34,7 @@ static int judge(const struct status_facts *f, struct verdict *v)
 {
 	struct strv *why = &v->reasons;
 	bool cut_short = f->interrupted || f->budget_spent || f->timed_out || f->unfinished ||
-			 f->protocol_broken || f->died;
+			 f->protocol_broken || f->died || f->uncollected || f->stuck;
 	int r = 0;
 	if (holds(v, f->interrupted, STATUS_INTERRUPTED))
 		r = strv_add(why, "interrupted");
@@ -63,6 +63,15 @@ static int judge(const struct status_facts *f, struct verdict *v)
 		r = strv_add(why, "the adapter broke the protocol");
 	if (!r && holds(v, f->died, STATUS_INCOMPLETE))
 		r = strv_add(why, "the test process ended before its session did");
+	if (!r && holds(v, f->uncollected, STATUS_INCOMPLETE))
+		r = strv_add(why, "the suite was not collected to the end: not all of its tests "
+				  "are known");
+	if (!r && holds(v, f->stuck && !f->timed_out, STATUS_INCOMPLETE))
+		r = strv_addf(why, "in %zu order%s the command did not end, and no test was running",
+			      PLURAL(f->stuck));
+	if (!r && holds(v, f->differing, STATUS_INCOMPLETE))
+		r = strv_addf(why, "%zu order%s had other tests than the first",
+			      PLURAL(f->differing));
 	if (!r && holds(v, f->unfinished, STATUS_INCOMPLETE))
 		r = strv_add(why, "the run did not come to its end");
 	if (!r && holds(v, f->absent, STATUS_INCOMPLETE))

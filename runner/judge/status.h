@@ -23,6 +23,9 @@ struct status_facts {
 	size_t absent;
 	bool protocol_broken;
 	bool died;         /* the test process ended in its session, and in no test */
+	bool uncollected;  /* collecting the suite ended the test process, or did not end */
+	size_t stuck;      /* orders whose time limit passed when no test ran */
+	size_t differing;  /* of a check: orders that had other tests than the first */
 	bool tracker_lost; /* --tracker=fanotify, and it had to be scan */
 	bool unfinished;   /* the ledger has no end: the run was killed */
 	char reduced[256]; /* parts of the isolation that are missing and were not accepted */

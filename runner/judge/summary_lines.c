@@ -21,7 +21,9 @@ struct summary_order {
 	bool sweeps;
 	bool counts; /* its outcomes are those of the run */
 	bool repeated;
+	bool plain; /* the suite as it stands */
 	bool crash_named;
+	bool hang_named;
 	bool failed; /* one of its tests did */
 	bool begun;
 };
@@ -341,6 +343,8 @@ static int read_begin(struct summary_lines *l, struct summary_order *o, const cJ
 	o->begun = true;
 	o->sweeps = text_eq(json_text(line, "role"), role_names[ROLE_SWEEP]);
 	o->repeated = text_eq(view, view_names[VIEW_REPEATED]);
+	o->plain = text_eq(view, view_names[VIEW_CANONICAL]) &&
+		   !cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(line, "tests"));
 	if (o->counts && (!o->sweeps || text_eq(view, view_names[VIEW_ISOLATED])))
 		o->counts = l->counted = false;
 	l->summary->begins_len++;
@@ -406,7 +410,10 @@ static int read_test(struct summary_lines *l, struct summary_order *o, const cJS
 		return bad_line(e, "test", "test or no known outcome");
 	s->tests_len += o->counts;
 	s->outcomes[outcome] += o->counts;
+	bool ends = outcome == OUTCOME_CRASHED || outcome == OUTCOME_TIMEOUT;
 	o->crash_named |= outcome == OUTCOME_CRASHED;
+	o->hang_named |= outcome == OUTCOME_TIMEOUT;
+	s->facts.uncollected |= o->sweeps && ends && phase_of(line) == PHASE_COLLECT;
 	o->failed |= outcome_failed(outcome);
 	if (o->sweeps && outcome_failed(outcome) && add_failure(l, o, line, outcome))
 		return no_memory(e);
@@ -523,9 +530,10 @@ static void read_facts(struct summary *s, const struct summary_order *o, const c
 		return;
 	f->protocol_broken |= text_eq(outcome, "protocol");
 	f->died |= text_eq(outcome, "crashed") && !o->crash_named; /* else a test is named */
+	f->stuck += text_eq(outcome, "timeout") && !o->hang_named;
 	f->tracker_lost |= text_eq(json_text(config, "tracker"), "fanotify") &&
 			   text_eq(json_text(line, "tracker"), "scan");
-	if (!f->command && !o->failed)
+	if (!f->command && !o->failed && o->plain)
 		f->command = (int)json_number(line, "exit", 0);
 }
 
@@ -557,7 +565,7 @@ static struct summary_order *order_of(struct summary_lines *l, const char *name)
 	o = calloc(1, sizeof(*o));
 	if (!o || map_put(&l->orders, name, o))
 		return NULL;
-	*o = (struct summary_order){ .number = l->orders_len++, .sweeps = true };
+	*o = (struct summary_order){ .number = l->orders_len++, .sweeps = true, .plain = true };
 	o->counts = !l->counted;
 	l->counted = true;
 	return o;

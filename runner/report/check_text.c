@@ -297,14 +297,27 @@ static char *resume(const struct sheet *s)
 	return run && asprintf(&text, "fumehood check --resume %s", run) >= 0 ? text : NULL;
 }
 
+/* Nothing was collected, and not for want of time. */
+static bool is_empty(const struct sheet *s)
+{
+	const struct status_facts *facts = &s->page.s->facts;
+	size_t collected = 0;
+	for (size_t i = 0; i < s->c->history->len; i++)
+		collected += s->c->history->orders[i].collected_len;
+	return !facts->tests && !collected && !facts->interrupted && !facts->budget_spent;
+}
+
 static void next(struct sheet *s)
 {
 	const struct findings *f = s->c->findings;
 	const struct status_facts *facts = &s->page.s->facts;
 	bool cut_short = facts->interrupted || facts->budget_spent;
-	if (!f->len && !cut_short)
+	bool empty = is_empty(s);
+	if (!f->len && !cut_short && !empty)
 		return;
 	title(s, "What to do next");
+	if (empty)
+		wrapped(s, 2, PAGE_NO_TESTS);
 	if (cut_short)
 		command(s, resume(s), "goes on where this was cut short");
 	if (f->len && f->at[0].class == CLASS_BRITTLE)

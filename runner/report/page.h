@@ -12,6 +12,10 @@ struct report_look;
 struct summary;
 struct summary_changes;
 
+/* What to do where nothing was collected. */
+#define PAGE_NO_TESTS \
+	"no test was collected: name the folder or the files of the tests in the command"
+
 struct page {
 	const struct summary *s;
 	const struct report_look *look;

@@ -63,6 +63,8 @@ static int write_text(const struct summary *s, const struct report_look *look, F
 	}
 	verdict(&p);
 	if (!look->quiet) {
+		if (s->verdict.status == STATUS_NO_TESTS && !s->tests_len)
+			fputs(PAGE_NO_TESTS "\n", out);
 		page_isolation(&p);
 		fputs("run folder: ", out);
 		page_put(&p, quoted(s->run));

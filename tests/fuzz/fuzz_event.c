@@ -19,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(ev.kind < EVENT_HANGUP && event_kind_name(ev.kind));
 	bool tells_test = ev.kind == EVENT_START || ev.kind == EVENT_FINISH ||
 			  ev.kind == EVENT_UNCOLLECTABLE || ev.fixture;
-	assert(tells_test == (ev.test && *ev.test));
+	bool may_tell = tells_test || ev.kind == EVENT_COLLECTING;
+	assert(ev.test ? may_tell && *ev.test : !tells_test);
 	assert(!ev.file || (!strchr(ev.file, '/') && *ev.file != '.'));
 	assert(!ev.rootdir || *ev.rootdir == '/');
 	assert(ev.outcome < OUTCOME_ABSENT);

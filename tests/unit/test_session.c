@@ -173,6 +173,8 @@ static void say(int conn, const char *packet, struct buf *transcript)
 		buf_puts(transcript, "unheard\n");
 		return;
 	}
+	if (strstr(packet, "\"collecting\"")) /* nobody answers that */
+		return;
 	char answer[1024];
 	ssize_t n = recv(conn, answer, sizeof(answer) - 1, 0);
 	if (n <= 0) {
@@ -500,6 +502,19 @@ static const struct { // NOLINT(clang-analyzer-optin.performance.Padding)
 	  "order bad.py a\n"
 	  "test a passed\n"
 	  "end complete\n" },
+	{ "what was collected when the test process ended is the one to blame",
+	  { "H/p", "{\"v\":1,\"t\":\"collecting\",\"id\":\"a.py\"}",
+	    "{\"v\":1,\"t\":\"collecting\",\"id\":null}",
+	    "{\"v\":1,\"t\":\"collecting\",\"id\":\"b.py\"}", "X" },
+	  { 0 },
+	  "test b.py crashed (the test process closed its connection while this was collected)\n"
+	  "end crashed\n" },
+	{ "... or when the time limit passed, or no part of the suite was",
+	  { "H/p", "{\"v\":1,\"t\":\"collecting\",\"id\":\"a.py\"}",
+	    "{\"v\":1,\"t\":\"collecting\",\"id\":null}" },
+	  { .wait_status = 9, .timed_out = true },
+	  "test . timeout (the time limit of the run passed in a conftest.py or a plugin)\n"
+	  "end timeout\n" },
 	{ "packets of another process are refused, on its own connection and on the adapter's",
 	  { "H/p", "Ca", START("a"), "S" PASSED("a", "null"), "F" PASSED("a", "null"),
 	    "S{\"v\":1,\"t\":\"hello\",\"adapter\":\"x\",\"version\":\"1\",\"rootdir\":\"/p\"}",

@@ -305,6 +305,8 @@ class Adapter:
         self.plan = {}
         self.said = []
         self.uncollectable = set()
+        self.reading = None  # the file that is collected
+        self.known = False  # the tests are
         self.exit = None
         self.why = None
 
@@ -356,6 +358,22 @@ class Adapter:
             args = [*given.args, *more]
             config.invocation_params = type(given)(args=args, plugins=given.plugins, dir=given.dir)
 
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_make_collect_report(self, collector):
+        """Files are read here, and what they do then is theirs."""
+        if not isinstance(collector, pytest.File):
+            yield
+            return
+        outer, self.reading = self.reading, short_id(collector.nodeid)
+        self.tell_reading()
+        yield
+        self.reading = outer
+        self.tell_reading()
+
+    def tell_reading(self):
+        if not self.known:
+            self.looker.tell(Own.encode({"v": 1, "t": "collecting", "id": self.reading}))
+
     def pytest_collectreport(self, report):
         if report.failed:
             self.cannot_collect(report.nodeid or ".", report.longreprtext)
@@ -381,16 +399,35 @@ class Adapter:
             crowd.announce()
             return
 
+        self.part(session)
         ids = self.name_tests([item.nodeid for item in session.items])
         names = dict(zip(session.items, ids))
-        missing = self.follow_plan(session, names)
+        found = {"missing": self.follow_plan(session, names)}
+        if self.plan.get("others"):
+            here = set(session.items)
+            found["others"] = [name for item, name in names.items() if item not in here]
         if self.plan.get("repeat") == 2:
             self.repeat(session, names)
-        self.collected([about(item, names[item]) for item in session.items], missing)
+        self.collected([about(item, names[item]) for item in session.items], found)
         if self.plan.get("mode") == "collect":
             session.items[:] = []
         manager.register(Boundary(self.looker, session, names))
         yield
+
+    def part(self, session):
+        """A plugin may put one item into the list twice: then each is an item of its own."""
+        items, seen = [], set()
+        for item in session.items:
+            if item in seen:
+                self.said.append("the project lists a test twice: " + short(item.nodeid))
+                try:
+                    item = again_of(item)
+                except Exception as error:  # an item of a plugin's own may be like no other
+                    self.said.append("run once: %s: %s" % (short(item.nodeid), named(error)))
+                    continue
+            seen.add(item)
+            items.append(item)
+        session.items[:] = items
 
     def name_tests(self, nodeids):
         """The ids. A second test of one id has its number behind it."""
@@ -433,10 +470,11 @@ class Adapter:
             twice.append(again)
         session.items[:] = twice
 
-    def collected(self, tests, missing):
-        file = self.looker.put({"v": 1, "tests": tests, "missing": missing})
+    def collected(self, tests, found):
+        file = self.looker.put({"v": 1, "tests": tests, **found})
         packet = {"v": 1, "t": "collected", "file": file, "said": [clean(s) for s in self.said]}
         packet["basetemp"] = basetemp(self.config.option)
+        self.known = True
         self.ask(Own.encode(packet))
 
     @pytest.hookimpl(trylast=True)
@@ -604,7 +642,7 @@ class Crowd:
         for nodeid, name in zip(self.nodeids, self.adapter.name_tests(self.nodeids)):
             self.waiting.setdefault(nodeid, []).append(name)
             tests.append({"id": name, "file": clean(nodeid.split("::")[0]), "line": None})
-        self.adapter.collected(tests, [])
+        self.adapter.collected(tests, {"missing": []})
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report):
