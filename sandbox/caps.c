@@ -16,11 +16,11 @@
  * in a fresh fork make it 91 us against 58 (measured). What remains is the bounding set, which the
  * kernel lets go of one capability at a time. */
 
-int caps_wanted(const struct cell_spec *spec, uint64_t *ret, struct err *e)
+int caps_wanted(const struct cell_spec *spec, struct caps *ret, struct err *e)
 {
 	struct stat st;
 	bool foreign = spec->uid == 0 && spec->project && stat(spec->project, &st) == 0 && st.st_uid;
-	*ret = 0;
+	*ret = (struct caps){ 0 };
 	if (spec->caps == CELL_CAPS_SETID && foreign) {
 		err_set(e, EINVAL, "project %s belongs to user %u, who is nobody with --caps setid",
 			spec->project, st.st_uid);
@@ -28,10 +28,12 @@ int caps_wanted(const struct cell_spec *spec, uint64_t *ret, struct err *e)
 		return err_status(e, STATUS_USAGE);
 	}
 	if (spec->caps == CELL_CAPS_SETID)
-		*ret = UINT64_C(1) << CAP_SETUID | UINT64_C(1) << CAP_SETGID;
+		ret->held = UINT64_C(1) << CAP_SETUID | UINT64_C(1) << CAP_SETGID;
 	else if (spec->caps == CELL_CAPS_NEEDED && foreign)
-		*ret = UINT64_C(1) << CAP_DAC_OVERRIDE | UINT64_C(1) << CAP_CHOWN |
-		       UINT64_C(1) << CAP_FOWNER;
+		*ret = (struct caps){ .held = UINT64_C(1) << CAP_DAC_OVERRIDE |
+					      UINT64_C(1) << CAP_CHOWN | UINT64_C(1) << CAP_FOWNER,
+				      .uid = st.st_uid,
+				      .gid = st.st_gid };
 	return 0;
 }
 

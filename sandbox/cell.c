@@ -254,12 +254,12 @@ static int start_in(const struct cell_spec *spec, const struct layout *board, st
 		return r;
 	cell->gate = gate[0];
 	cleanup_close int their_gate = gate[1];
-	uint64_t caps;
+	struct caps caps;
 	r = caps_wanted(spec, &caps, e);
 	if (r < 0)
 		return r;
-	const struct warden_setup setup = { spec, &cell->disk,   board,
-					    caps, their_control, their_gate };
+	const struct warden_setup setup = { spec,      &cell->disk,   board,
+					    caps.held, their_control, their_gate };
 	r = start_warden(&setup, cell, e);
 	/* Here and now, so that its death shows as the end of the sockets. */
 	fd_close_at(&their_control);
@@ -267,7 +267,7 @@ static int start_in(const struct cell_spec *spec, const struct layout *board, st
 	if (r < 0)
 		return r;
 	fault_point("cell-clone");
-	r = cell->bare || !barrier("user") ? 0 : userns_map(cell->pid, spec, e);
+	r = cell->bare || !barrier("user") ? 0 : userns_map(cell->pid, spec, &caps, e);
 	if (r < 0) {
 		cause_explain(CAUSE_AT_INSIDE, NULL, e);
 		return err_status(e, STATUS_HOST);

@@ -85,6 +85,10 @@ static int check_paths(const struct cell_spec *spec, struct err *e)
 {
 	if (spec->home && (!path_clean(spec->home) || strcmp(spec->home, "/") == 0))
 		return usage(e, "home", spec->home, "can be no private folder");
+	for (size_t i = 0; i < spec->homes_len; i++)
+		if (i == CELL_HOMES_MAX || !path_clean(spec->homes[i]) ||
+		    path_below(spec->homes[i], spec->project) || strcmp(spec->homes[i], "/") == 0)
+			return usage(e, "home", spec->homes[i], "can be no private folder");
 	if (!spec->cwd || !path_clean(spec->cwd))
 		return usage(e, "working directory", spec->cwd ? spec->cwd : "(none)",
 			     "is no absolute path");

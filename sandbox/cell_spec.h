@@ -41,6 +41,7 @@ struct cell_file {
 #define CELL_HOSTNAME     "fumehood"
 #define CELL_TREES_MAX    48 /* overlays in one cell */
 #define CELL_FORWARDS_MAX 16
+#define CELL_HOMES_MAX    4
 
 /* A command that is run in the cell when somebody outside asks for it; see errand.h. */
 struct cell_errand {
@@ -51,8 +52,10 @@ struct cell_spec {
 	/* who calls; the same ids inside */
 	uid_t uid;
 	gid_t gid;
-	const char *user; /* name for /etc/passwd when the host's has no line for uid */
-	const char *home; /* becomes private and empty; NULL: the caller has none */
+	const char *user;         /* name for /etc/passwd when the host's has no line for uid */
+	const char *home;         /* becomes private and empty; NULL: the caller has none */
+	const char *const *homes; /* of others, or folders of them: so do these */
+	size_t homes_len;
 
 	const char *project; /* real path of the tree that gets an overlay at its own place */
 	bool project_copy;   /* a copy of it instead: no overlay, and none of its limits */

@@ -345,7 +345,9 @@ static void try_steps(const struct cell_spec *spec, struct doctor *d, int mine, 
 		name_refused(&d->steps[STEP_NAMESPACES]);
 		return;
 	}
-	userns_map(pid, spec, &e);
+	struct caps caps;
+	if (!caps_wanted(spec, &caps, &e))
+		userns_map(pid, spec, &caps, &e);
 	passed(d, STEP_IDS, &e);
 	if (!e.code && sync_tell(mine, SYNC_MAPPED, 0, NULL) == 0)
 		hear_steps(d, mine, STEP_INSIDE);

@@ -149,6 +149,8 @@ static enum relation relate_all(const struct rules *r, const char *path, bool wh
 	for (size_t i = 0; i < countof(r->not_shown); i++)
 		if (r->not_shown[i])
 			found = nearer(found, relate(path, r->not_shown[i]));
+	for (size_t i = 0; i < spec->homes_len; i++)
+		found = nearer(found, relate(path, spec->homes[i]));
 	return spec->home ? nearer(found, relate(path, spec->home)) : found;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "sandbox/base/barrier.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/dir.h"
 #include "sandbox/base/err.h"
@@ -21,6 +22,7 @@ struct plan {
 	struct layout *layout;
 	const struct strv *mounts; /* and what must lie in no tree */
 	const char *hidden;
+	const struct cell_spec *spec;
 	const char *project_path;
 	bool project; /* its trees are looked for; else those of the system around it */
 };
@@ -105,6 +107,41 @@ static bool covered(const struct layout *l, const char *path)
 	return false;
 }
 
+/* A tree of the scratch; empty: nothing stands in it. */
+static int add_upper(struct layout *l, char *path, bool empty, bool project, struct err *e)
+{
+	char dir[LAYOUT_DIR_LEN];
+	snprintf(dir, sizeof(dir), "upper/%zu", l->trees_len++);
+	int r = add(l, dir, path, !empty, project, e);
+	if (!r)
+		l->places[l->len - 1].empty = empty;
+	return r;
+}
+
+/* Others' homes: they are as empty as the caller's. */
+static int add_homes(const struct cell_spec *spec, struct layout *l, struct err *e)
+{
+	for (size_t i = 0; i < spec->homes_len && barrier("homes"); i++) {
+		char *real = realpath(spec->homes[i], NULL);
+		if (!real || covered(l, real)) {
+			free(real);
+			continue;
+		}
+		int r = add_upper(l, real, true, false, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static bool is_hidden(const struct plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->spec->hidden_len; i++)
+		if (strcmp(plan->spec->hidden[i], path) == 0)
+			return true;
+	return text_eq(plan->hidden, path);
+}
+
 static bool is_empty(const char *path)
 {
 	cleanup_dir DIR *d = dir_open(AT_FDCWD, path);
@@ -148,7 +185,7 @@ static void cut_to(struct layout *l, size_t len, size_t trees_len)
 static int add_tree(const struct plan *plan, const char *path, struct err *e)
 {
 	struct layout *l = plan->layout;
-	if (covered(l, path) || text_eq(plan->hidden, path) ||
+	if (covered(l, path) || is_hidden(plan, path) ||
 	    (!plan->project && path_below(path, plan->project_path)))
 		return 0;
 	if (mounts_below(plan->mounts, path)) {
@@ -161,14 +198,9 @@ static int add_tree(const struct plan *plan, const char *path, struct err *e)
 	}
 	if (l->trees_len == CELL_TREES_MAX)
 		return 1;
-	char dir[LAYOUT_DIR_LEN];
-	snprintf(dir, sizeof(dir), "upper/%zu", l->trees_len++);
 	/* Root's host has its /media and /srv, and an overlay costs 0.12 ms. */
 	bool empty = !plan->project && is_empty(path);
-	int r = add(l, dir, strdup(path), !empty, plan->project, e);
-	if (!r)
-		l->places[l->len - 1].empty = empty;
-	return r;
+	return add_upper(l, strdup(path), empty, plan->project, e);
 }
 
 static int add_copy(const struct cell_spec *spec, struct layout *l, struct err *e)
@@ -208,6 +240,8 @@ static int plan_places(const struct cell_spec *spec, const struct plan *plan, st
 {
 	int r = add_privates(spec, plan->layout, e);
 	if (!r)
+		r = add_homes(spec, plan->layout, e);
+	if (!r)
 		r = add_project(spec, plan, e);
 	return r < 0 || spec->uid != 0 ? r : add_system(plan, e);
 }
@@ -242,7 +276,7 @@ int layout_make(const struct cell_spec *spec, const char *mountinfo, const char 
 	if (hidden && strv_add(&mounts, hidden))
 		return err_set(e, ENOMEM, "out of memory");
 	cleanup(layout_done) struct layout l = LAYOUT_NULL;
-	const struct plan plan = { &l, &mounts, hidden, spec->project, false };
+	const struct plan plan = { &l, &mounts, hidden, spec, spec->project, false };
 	r = plan_places(spec, &plan, e);
 	if (r < 0)
 		return r;

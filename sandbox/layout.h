@@ -20,7 +20,7 @@ struct layout_place {
 	char dir[LAYOUT_DIR_LEN]; /* below the scratch */
 	char *path;               /* real path in the cell */
 	bool overlay; /* over what stands at path; otherwise it begins empty, or a copy */
-	bool empty;   /* so does what stands there: of its mode and owner */
+	bool empty;   /* so does a tree, of the mode and owner of what stands there */
 	bool project; /* of the project's tree: mounted after all else */
 	bool copy;    /* no overlay: what stands at path is copied */
 };

@@ -13,6 +13,7 @@
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fd.h"
+#include "sandbox/caps.h"
 #include "sandbox/cell_spec.h"
 
 #define MAP_LEN_MAX 65536 /* 340 lines are the kernel's bound */
@@ -115,42 +116,74 @@ static int map_one(pid_t pid, const char *name, unsigned int id, struct err *e)
 	return write_file(pid, name, text, e);
 }
 
-/* So that who becomes user 1000 inside finds no door open that stands open for user 1000 outside. */
-static int map_apart(pid_t pid, const char *name, struct err *e)
+/* Root is itself, and so is `own`; every other id is one that owns nothing outside, as far as there
+ * are such. Who becomes user 1000 inside finds no door open that stands open for user 1000 outside, and
+ * capabilities count for no file of the others. */
+int userns_apart(const char *map, unsigned int own, struct buf *ret, struct err *e)
 {
-	char path[64];
-	char text[64];
-	snprintf(path, sizeof(path), "/proc/self/%s", name);
-	cleanup_free char *own = NULL;
-	int r = fd_load(AT_FDCWD, path, MAP_LEN_MAX, &own, NULL, e);
-	if (r < 0)
-		return r;
-	if (!userns_gives(own, APART_FIRST, APART_LEN)) {
-		err_set(e, ENOSPC, "--caps setid: there are no ids to spare here");
-		return err_hint(e, "the container around us would have to map %u ids from %u on",
-				APART_LEN, APART_FIRST);
+	int r = buf_printf(ret, "0 0 1\n");
+	unsigned int below = own && own <= APART_LEN ? own - 1 : APART_LEN;
+	unsigned int above = APART_LEN - below - (own && own <= APART_LEN);
+	if (own && !r)
+		r = buf_printf(ret, "%u %u 1\n", own, own);
+	if (userns_gives(map, APART_FIRST, APART_LEN)) {
+		if (below && !r)
+			r = buf_printf(ret, "1 %u %u\n", APART_FIRST, below);
+		if (above && !r)
+			r = buf_printf(ret, "%u %u %u\n", own + 1, APART_FIRST + own, above);
 	}
-	snprintf(text, sizeof(text), "0 0 1\n1 %u %u\n", APART_FIRST, APART_LEN);
-	return write_file(pid, name, text, e);
+	return r < 0 ? err_set(e, ENOMEM, "out of memory") : 0;
 }
 
-int userns_map(pid_t pid, const struct cell_spec *spec, struct err *e)
+static int map_apart(pid_t pid, const char *name, unsigned int own, struct err *e)
 {
-	uid_t uid = spec->uid;
-	gid_t gid = spec->gid;
-	if (spec->caps == CELL_CAPS_SETID && barrier("apart")) {
-		int r = map_apart(pid, "gid_map", e);
-		return r < 0 ? r : map_apart(pid, "uid_map", e);
-	}
-	if (uid == 0) {
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/self/%s", name);
+	cleanup_free char *around = NULL;
+	cleanup(buf_done) struct buf map = BUF_NULL;
+	int r = fd_load(AT_FDCWD, path, MAP_LEN_MAX, &around, NULL, e);
+	if (!r)
+		r = userns_apart(around, own, &map, e);
+	return r < 0 ? r : write_file(pid, name, map.at, e);
+}
+
+/* Who asked to become others needs them. */
+static int check_spare(const char *path, struct err *e)
+{
+	cleanup_free char *around = NULL;
+	int r = fd_load(AT_FDCWD, path, MAP_LEN_MAX, &around, NULL, e);
+	if (r < 0 || userns_gives(around, APART_FIRST, APART_LEN))
+		return r;
+	err_set(e, ENOSPC, "--caps setid: there are no ids to spare here");
+	return err_hint(e, "the container around us would have to map %u ids from %u on", APART_LEN,
+			APART_FIRST);
+}
+
+static int map_for_root(pid_t pid, const struct cell_spec *spec, const struct caps *caps,
+			struct err *e)
+{
+	if (!caps->held || !barrier("apart")) {
 		int r = map_all(pid, "gid_map", e);
-		if (!r)
-			return map_all(pid, "uid_map", e);
-		if (r != -EPERM) /* root without CAP_SETGID is a user like others */
+		return r < 0 ? r : map_all(pid, "uid_map", e);
+	}
+	int r = 0;
+	if (spec->caps == CELL_CAPS_SETID)
+		r = check_spare("/proc/self/uid_map", e);
+	if (!r)
+		r = map_apart(pid, "gid_map", caps->gid, e);
+	return r < 0 ? r : map_apart(pid, "uid_map", caps->uid, e);
+}
+
+int userns_map(pid_t pid, const struct cell_spec *spec, const struct caps *caps, struct err *e)
+{
+	if (spec->uid == 0) {
+		int r = map_for_root(pid, spec, caps, e);
+		/* Root without CAP_SETGID is a user like others. */
+		if (r != -EPERM || spec->caps == CELL_CAPS_SETID)
 			return r;
 	}
 	int r = write_file(pid, "setgroups", "deny", e);
 	if (!r)
-		r = map_one(pid, "gid_map", gid, e);
-	return r < 0 ? r : map_one(pid, "uid_map", uid, e);
+		r = map_one(pid, "gid_map", spec->gid, e);
+	return r < 0 ? r : map_one(pid, "uid_map", spec->uid, e);
 }

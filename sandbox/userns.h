@@ -11,6 +11,7 @@
 #include "sandbox/sync.h"
 
 struct buf;
+struct caps;
 struct cell_spec;
 struct err;
 
@@ -28,9 +29,13 @@ uint64_t namespaces_flags(const struct cell_spec *spec);
 /* The inodes of the caller's own namespaces below a /proc, 0 where the kernel has none. */
 void namespaces_look(int proc, uint64_t ret[NAMESPACES_N]);
 
-/* Map the same ids inside as outside: all of them for root, the caller's one otherwise. With
- * CELL_CAPS_SETID root alone is itself; every other id inside is one that owns nothing outside. */
-int userns_map(pid_t pid, const struct cell_spec *spec, struct err *e);
+/* Map the same ids inside as outside: all of them for root, the caller's one otherwise. Where root
+ * holds capabilities, root and whom they count for are themselves; every other id inside is one that
+ * owns nothing outside. */
+int userns_map(pid_t pid, const struct cell_spec *spec, const struct caps *caps, struct err *e);
+/* That map, of which `own` is no other id; where `map`, which is the uid_map around us, gives no ids to
+ * spare, there are two; pure. */
+int userns_apart(const char *map, unsigned int own, struct buf *ret, struct err *e);
 /* The map that gives every id of a uid_map's text to itself; pure. */
 int userns_identity(const char *map, struct buf *ret, struct err *e);
 /* Does the text of a uid_map give `count` ids from `first` on; pure. */

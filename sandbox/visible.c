@@ -12,6 +12,7 @@
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/fd.h"
+#include "sandbox/cell_spec.h"
 #include "sandbox/env.h"
 #include "sandbox/follow.h"
 #include "sandbox/secrets.h"
@@ -49,7 +50,7 @@ static const char *const bin_names[] = { "bin", "sbin", "shims", "libexec" };
 
 struct finder {
 	const struct visible_ask *ask;
-	const char *private[5];
+	const char *private[5 + CELL_HOMES_MAX];
 	size_t private_len;
 	struct follow follow;
 	struct strv secrets; /* absolute, each also by its real path */
@@ -94,10 +95,38 @@ static bool is_shown(const struct finder *f, const char *path)
 	return !is_private(f, path);
 }
 
+/* How much of path is the home that it lies in; 0: it lies in none. */
+static size_t home_len(const struct finder *f, const char *path)
+{
+	const struct visible_ask *ask = f->ask;
+	if (ask->home && path_below(path, ask->home))
+		return strlen(ask->home);
+	for (size_t i = 0; i < ask->homes_len; i++) {
+		size_t len = strlen(ask->homes[i]);
+		if (!path_below(path, ask->homes[i]))
+			continue;
+		if (!text_eq(ask->homes[i], VISIBLE_HOMES))
+			return len;
+		return path[len] ? len + 1 + strcspn(path + len + 1, "/") : 0;
+	}
+	return 0;
+}
+
+/* What of path lies below its home; NULL: nothing. */
+static const char *below_home(const struct finder *f, const char *path)
+{
+	size_t len = home_len(f, path);
+	return len && path[len] ? path + len + 1 : NULL;
+}
+
 static bool is_secret(const struct finder *f, const char *path)
 {
 	for (size_t i = 0; i < f->secrets.len; i++)
 		if (path_below(path, f->secrets.at[i]))
+			return true;
+	const char *below = below_home(f, path);
+	for (size_t i = 0; below && i < secrets_len; i++)
+		if (path_below(below, secrets[i]))
 			return true;
 	return false;
 }
@@ -108,7 +137,8 @@ static bool is_whole(const struct finder *f, const char *path)
 	for (size_t i = 0; i < f->private_len; i++)
 		if (path_below(f->private[i], path))
 			return true;
-	return false;
+	size_t len = home_len(f, path);
+	return len && !path[len];
 }
 
 /* That, or a folder in which everything meets: nobody asked for all of it. */
@@ -116,10 +146,8 @@ static bool is_too_wide(const struct finder *f, const char *path)
 {
 	if (is_whole(f, path))
 		return true;
-	if (!f->ask->home || !path_below(path, f->ask->home))
-		return false;
-	const char *below = path + strlen(f->ask->home) + 1;
-	for (size_t i = 0; i < countof(meeting_places); i++)
+	const char *below = below_home(f, path);
+	for (size_t i = 0; below && i < countof(meeting_places); i++)
 		if (text_eq(below, meeting_places[i]))
 			return true;
 	return false;
@@ -204,8 +232,8 @@ static int add_dir(struct finder *f, const char *dir, const char *why)
 {
 	char parent[PATH_MAX];
 	path_parent(parent, dir);
-	const char *home = f->ask->home;
-	if (home && path_below(dir, home) && text_eq(dir + strlen(home), "/.local/bin")) {
+	const char *below = below_home(f, dir);
+	if (below && text_eq(below, ".local/bin")) {
 		int r = add_local_parts(f, parent, why);
 		return r < 0 ? r : queue(f, dir);
 	}
@@ -494,6 +522,24 @@ static int find_secrets(struct finder *f)
 	return 0;
 }
 
+/* In a home that is not the caller's. */
+static int hide_secrets_of_others(struct finder *f, const char *row)
+{
+	size_t len = home_len(f, row);
+	if (!len || (f->ask->home && path_below(row, f->ask->home)))
+		return 0;
+	for (size_t i = 0; i < secrets_len; i++) {
+		char path[PATH_MAX];
+		if (snprintf(path, sizeof(path), "%.*s/%s", (int)len, row, secrets[i]) >= PATH_MAX ||
+		    !path_below(path, row) || faccessat(f->ask->root, path + 1, F_OK, 0) < 0)
+			continue;
+		int r = strv_add(&f->out.hidden, path);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 /* Those that are seen: below a row, or outside the home, where a link led. */
 static int hide_secrets(struct finder *f)
 {
@@ -501,6 +547,11 @@ static int hide_secrets(struct finder *f)
 		const char *path = f->secrets.at[i];
 		bool within_project = !is_private(f, path) && path_below(path, f->ask->home);
 		int r = is_shown(f, path) && !within_project ? strv_add(&f->out.hidden, path) : 0;
+		if (r < 0)
+			return r;
+	}
+	for (size_t i = 0; i < f->out.len; i++) {
+		int r = hide_secrets_of_others(f, f->out.rows[i].path);
 		if (r < 0)
 			return r;
 	}
@@ -538,9 +589,13 @@ int visible_find(const struct visible_ask *ask, struct visible *ret, struct err 
 	cleanup(finder_done) struct finder f = {
 		.ask = ask,
 		.follow = { .root = ask->root, .known = MAP_NULL(NULL) },
-		.private = { "/tmp", "/var/tmp", "/dev/shm", "/run", ask->home },
-		.private_len = ask->home ? 5 : 4,
+		.private = { "/tmp", "/var/tmp", "/dev/shm", "/run" },
+		.private_len = 4,
 	};
+	if (ask->home)
+		f.private[f.private_len++] = ask->home;
+	for (size_t i = 0; i < ask->homes_len; i++)
+		f.private[f.private_len++] = ask->homes[i];
 	int r = find_secrets(&f);
 	if (r < 0)
 		return err_set(e, -r, "look for secrets: %s", strerrordesc_np(-r));

@@ -2,7 +2,7 @@
 /*
  * visible: what of the places that are private and empty in a cell (the home,
  * /tmp, /var/tmp, /dev/shm, /run) comes back read-only, because the suite's
- * tools live there.
+ * tools live there; for root also of others' homes.
  *
  * From the caller's PATH, the variables that say where tools are, the project's
  * virtual environments, the command and the `expose` list, along every link on
@@ -18,10 +18,13 @@
 struct err;
 
 #define VISIBLE_ROWS_MAX 256
+#define VISIBLE_HOMES    "/home" /* each folder in it is a home */
 
 struct visible_ask {
 	int root;         /* the folder that stands for `/` */
 	const char *home; /* real path; NULL: none */
+	const char *const *homes; /* of others, or VISIBLE_HOMES: private, too */
+	size_t homes_len;
 	const char *project;
 	const char *command;       /* an absolute path, or a name that PATH finds; NULL: none */
 	const char *const *caller; /* environ */

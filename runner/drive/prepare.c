@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "probe/adapter.h"
@@ -17,6 +18,7 @@
 #include "sandbox/base/err.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/cause.h"
+#include "sandbox/closed.h"
 #include "sandbox/env.h"
 #include "sandbox/secrets.h"
 #include "sandbox/sockets.h"
@@ -35,6 +37,7 @@ void prepared_done(struct prepared *p)
 	strv_done(&p->texts);
 	strv_done(&p->notes);
 	keeps_done(&p->keeps);
+	strv_done(&p->homes);
 	visible_done(&p->visible);
 	free(p->zones);
 	free(p->binds);
@@ -183,11 +186,44 @@ static int note_missing(struct prepared *p, const struct config *c, const char *
 
 /* ---- what is seen ---- */
 
+/* `whose`: no folder of the system, which daemons have for a home. */
+static int add_home(struct prepared *p, const char *path, uid_t whose)
+{
+	struct stat st;
+	const struct cell_spec *spec = &p->spec;
+	cleanup_free char *home = path ? realpath(path, NULL) : NULL;
+	if (!home || text_eq(home, "/") || stat(home, &st) < 0 || st.st_uid != whose ||
+	    path_below(home, spec->project) || (spec->home && path_below(home, spec->home)))
+		return 0;
+	for (size_t i = 0; i < p->homes.len; i++)
+		if (path_below(home, p->homes.at[i]))
+			return 0;
+	return strv_adopt(&p->homes, take_ptr(&home));
+}
+
+/* Root could read those of others; and that of the passwd database, under another HOME. */
+static int find_homes(struct prepared *p, struct err *e)
+{
+	struct stat st;
+	struct cell_spec *spec = &p->spec;
+	if (spec->uid != 0 || stat(spec->project, &st) < 0)
+		return 0;
+	int r = add_home(p, VISIBLE_HOMES, 0);
+	if (!r)
+		r = add_home(p, p->passwd_home, 0);
+	const struct passwd *owner = getpwuid(st.st_uid);
+	if (!r && owner)
+		r = add_home(p, owner->pw_dir, st.st_uid);
+	spec->homes = (const char *const *)p->homes.at;
+	spec->homes_len = p->homes.len;
+	return r ? no_memory(e) : 0;
+}
+
 /* Under another HOME the home of the passwd database stays in sight; its secrets do not. */
 static int hide_other_home(struct prepared *p, struct err *e)
 {
 	cleanup_free char *home = p->passwd_home ? realpath(p->passwd_home, NULL) : NULL;
-	if (!home || text_eq(home, p->spec.home))
+	if (!home || text_eq(home, p->spec.home) || !p->spec.uid)
 		return 0;
 	for (size_t i = 0; i < secrets_len; i++) {
 		char path[PATH_MAX];
@@ -219,6 +255,48 @@ static int hide_sockets(struct prepared *p, struct err *e)
 	return r;
 }
 
+static int add_all(struct strv *v, const char *const *texts, size_t n)
+{
+	int r = 0;
+	for (size_t i = 0; i < n && !r; i++)
+		r = strv_add(v, texts[i]);
+	return r;
+}
+
+/* What is seen or covered, closed or not. */
+static int list_known(const struct prepared *p, const struct config *c, struct strv *ret)
+{
+	const char *const own[] = { p->spec.project, p->spec.home, p->spec.git_dir };
+	int r = add_all(ret, p->spec.homes, p->spec.homes_len);
+	r = r ? r : add_all(ret, (const char *const *)c->expose.at, c->expose.len);
+	for (size_t i = 0; i < countof(own) && !r; i++)
+		r = own[i] ? strv_add(ret, own[i]) : 0;
+	for (size_t i = 0; i < p->visible.len && !r; i++)
+		r = strv_add(ret, p->visible.rows[i].path);
+	return r;
+}
+
+/* Root's suite is no more than a user when it reads what is the host's. */
+static int hide_closed(struct prepared *p, const struct config *c, struct err *e)
+{
+	struct stat st;
+	if (p->spec.uid != 0 || p->spec.isolation == CELL_ISOLATION_LANDLOCK ||
+	    stat(p->spec.project, &st) < 0)
+		return 0;
+	cleanup_close int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(strv_done) struct strv known = STRV_NULL;
+	cleanup(strv_done) struct strv found = STRV_NULL;
+	if (root < 0)
+		return err_sys(e, "open /");
+	if (list_known(p, c, &known))
+		return no_memory(e);
+	const struct closed_ask ask = { root, st.st_uid, st.st_gid, &known };
+	int r = closed_find(&ask, &found, e);
+	for (size_t i = 0; i < found.len && !r; i++)
+		r = strv_add(&p->visible.hidden, found.at[i]) ? no_memory(e) : 0;
+	return r;
+}
+
 static int find_visible(struct prepared *p, const struct config *c, const char *const *caller,
 			struct err *e)
 {
@@ -234,6 +312,8 @@ static int find_visible(struct prepared *p, const struct config *c, const char *
 	struct visible_ask ask = {
 		.root = root,
 		.home = c->home,
+		.homes = p->spec.homes,
+		.homes_len = p->spec.homes_len,
 		.project = c->project.path,
 		.command = absolute ? absolute : command,
 		.caller = caller,
@@ -540,8 +620,10 @@ int prepare(const struct config *c, const struct adapter *adapter, const char *c
 	r = r ? r : check_without(c, e);
 	r = r ? r : keeps_open((const char *const *)c->keep.at, &p.keeps, e);
 	r = r ? r : make_spec(&p, c, adapter, e);
+	r = r ? r : find_homes(&p, e);
 	r = r ? r : find_visible(&p, c, caller, e);
 	r = r ? r : hide_other_home(&p, e);
+	r = r ? r : hide_closed(&p, c, e);
 	r = r ? r : hide_sockets(&p, e);
 	r = r ? r : make_binds(&p, e);
 	r = r ? r : make_forwards(&p, c, e);

@@ -42,6 +42,7 @@ struct prepared {
 	struct strv env;
 	struct strv texts;
 	const char *passwd_home; /* of the passwd database; NULL: none */
+	struct strv homes;
 	struct visible visible;
 	struct cell_bind *binds;
 	struct cell_file *files;

@@ -6,6 +6,7 @@
  * Usage: cell_run [OPTION...] -- COMMAND...
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <poll.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +25,7 @@
 #include "sandbox/base/json.h"
 #include "sandbox/base/text.h"
 #include "sandbox/cell.h"
+#include "sandbox/closed.h"
 
 #define LIST_MAX 16
 
@@ -30,6 +33,8 @@ struct options {
 	struct cell_spec spec;
 	struct cell_bind binds[LIST_MAX];
 	const char *hidden[LIST_MAX];
+	const char *homes[LIST_MAX];
+	struct strv closed;
 	struct cell_file files[LIST_MAX];
 	uint16_t forwards[LIST_MAX];
 	struct strv env;
@@ -64,6 +69,7 @@ static void defaults(struct options *o)
 		.cwd = o->cwd,
 		.binds = o->binds,
 		.hidden = o->hidden,
+		.homes = o->homes,
 		.files = o->files,
 		.forwards = o->forwards,
 		.scratch_bytes = 1ULL << 30,
@@ -101,6 +107,8 @@ enum {
 	OPT_SETID,
 	OPT_BIND,
 	OPT_HIDE,
+	OPT_HOMES,
+	OPT_CLOSED,
 	OPT_FILE,
 	OPT_ENV,
 	OPT_REPEAT,
@@ -129,6 +137,8 @@ static const struct option longs[] = {
 	{ "setid", no_argument, NULL, OPT_SETID },
 	{ "bind", required_argument, NULL, OPT_BIND }, /* SOURCE=TARGET */
 	{ "hide", required_argument, NULL, OPT_HIDE },
+	{ "homes", required_argument, NULL, OPT_HOMES },
+	{ "closed", no_argument, NULL, OPT_CLOSED },       /* hide what is; after --project */
 	{ "file", required_argument, NULL, OPT_FILE },     /* NAME=TEXT */
 	{ "env", required_argument, NULL, OPT_ENV },       /* NAME=VALUE */
 	{ "repeat", required_argument, NULL, OPT_REPEAT }, /* so many launches; prints times */
@@ -202,6 +212,23 @@ static void set_number(struct options *o, int option, unsigned int n)
 	}
 }
 
+static void hide_closed(struct options *o)
+{
+	struct cell_spec *s = &o->spec;
+	struct stat st;
+	struct strv known = STRV_NULL;
+	struct err e = ERR_NULL;
+	cleanup_close int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0 || stat(s->project, &st) < 0 || strv_add(&known, s->project))
+		die("no project");
+	const struct closed_ask ask = { root, st.st_uid, st.st_gid, &known };
+	if (closed_find(&ask, &o->closed, &e) < 0)
+		die(e.text);
+	strv_done(&known);
+	s->hidden = (const char *const *)o->closed.at;
+	s->hidden_len = o->closed.len;
+}
+
 static void set_option(struct options *o, int option, char *arg)
 {
 	struct cell_spec *s = &o->spec;
@@ -222,6 +249,14 @@ static void set_option(struct options *o, int option, char *arg)
 		if (s->hidden_len == LIST_MAX)
 			die("too many of these");
 		o->hidden[s->hidden_len++] = arg;
+		break;
+	case OPT_HOMES:
+		if (s->homes_len == LIST_MAX)
+			die("too many of these");
+		o->homes[s->homes_len++] = arg;
+		break;
+	case OPT_CLOSED:
+		hide_closed(o);
 		break;
 	case OPT_OUT:
 		o->out = arg;

@@ -396,6 +396,50 @@ def test_project():
     place.done()
 
 
+# All that can be read: in /etc, three folders down in /var, and at the top of others.
+READS = """
+import os
+for top, depth in ("/etc", 99), ("/var", 3), ("/home", 3), ("/root", 3), ("/opt", 1), ("/srv", 1):
+    for folder, folders, files in os.walk(top):
+        folders[:] = [name for name in folders if folder.count("/") < depth and name != "tmp"]
+        for name in files:
+            path = os.path.join(folder, name)
+            try:
+                with open(path, "rb") as f:
+                    print(path * bool(f.read(1)))
+            except OSError:
+                pass
+"""
+# Of the paths that come, those that cannot be read.
+REFUSED = "import os, sys; print([p for p in sys.stdin.read().split('\\n') if p and not os.access(p, os.R_OK)])"
+
+
+def test_host():
+    if os.getuid() != 0:
+        return
+    for owner in 0, 1000:
+        place = Place({})
+        os.chown(place.project, owner, owner)
+        status, out, err = place.run(["exec", "-q", "--", PYTHON, "-c", READS])
+        ok(status == 0 and "/etc/passwd" in out, "root's suite reads the host", status, err)
+        asked = subprocess.run(
+            [PYTHON, "-c", REFUSED],
+            input=out,
+            capture_output=True,
+            text=True,
+            cwd="/",
+            user=65534,
+            group=65534,
+            extra_groups=[],
+            check=True,
+        )
+        ok(asked.stdout == "[]\n", "but nothing that nobody could not, in a project of %d" % owner, asked.stdout)
+        _, out, err = place.run(["exec", "-q", "--expose", "/etc/shadow", "--", "cat", "/etc/shadow"])
+        with open("/etc/shadow", encoding="utf-8") as f:
+            ok(out == f.read(), "unless it is asked for", err)
+        place.done()
+
+
 DEEDS = """
 echo longer > content
 rm gone
@@ -754,6 +798,7 @@ def main():
     test_tty()
     test_streams()
     test_project()
+    test_host()
     return plan()
 
 

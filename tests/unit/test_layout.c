@@ -239,6 +239,39 @@ static void test_copy(void)
 	       "a project that is copied is one place, whatever is mounted in it");
 }
 
+static void test_homes(void)
+{
+	cleanup(tree_done) struct tree t;
+	tree_make(&t);
+	char homes[PATH_MAX + 16];
+	snprintf(homes, sizeof(homes), "%s/project/a", t.top);
+	mounted(&t, "project/a/x");
+	struct cell_spec spec = user_of(&t);
+	spec.project = "/usr/bin";
+	spec.homes = (const char *const[]){ homes, t.home, "/no/such/folder" };
+	spec.homes_len = 3;
+	cleanup(layout_done) struct layout l = LAYOUT_NULL;
+	int r = layout_make(&spec, t.mountinfo, NULL, &l, NULL);
+	const struct layout_place *p = find(&l, homes);
+	tap_ok(r == 0 && p && p->empty && !p->overlay && !p->project && l.trees_len == 2,
+	       "others' homes are empty, whatever is mounted in them");
+	tap_ok(find(&l, t.home) && !find(&l, t.home)->empty && find(&l, t.home) > p,
+	       "... and one's own stays what it is");
+}
+
+static void test_closed(void)
+{
+	cleanup(tree_done) struct tree t;
+	tree_make(&t);
+	struct cell_spec spec = user_of(&t);
+	spec.uid = 0;
+	spec.hidden = (const char *const[]){ "/usr" };
+	spec.hidden_len = 1;
+	cleanup(layout_done) struct layout l = LAYOUT_NULL;
+	int r = layout_make(&spec, t.mountinfo, NULL, &l, NULL);
+	tap_ok(r == 0 && find(&l, "/etc") && !find(&l, "/usr"), "what is hidden needs no overlay");
+}
+
 /* The layers lie in /usr/share/doc. */
 static void test_hidden(void)
 {
@@ -285,6 +318,8 @@ int main(void)
 	test_empty();
 	test_crowded();
 	test_copy();
+	test_homes();
+	test_closed();
 	test_hidden();
 	test_faults();
 	return tap_done();

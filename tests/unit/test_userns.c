@@ -52,6 +52,31 @@ static void test_gives(void)
 		       "ids to spare: %s", cases[i].map);
 }
 
+static void test_apart(void)
+{
+	static const struct {
+		const char *around;
+		unsigned int own;
+		const char *map;
+	} cases[] = {
+		{ "0 0 4294967295\n", 0, "0 0 1\n1 1879048192 65534\n" },
+		{ "0 0 4294967295\n", 1, "0 0 1\n1 1 1\n2 1879048193 65533\n" },
+		{ "0 0 4294967295\n", 1000,
+		  "0 0 1\n1000 1000 1\n1 1879048192 999\n1001 1879049192 64534\n" },
+		{ "0 0 4294967295\n", 65534, "0 0 1\n65534 65534 1\n1 1879048192 65533\n" },
+		{ "0 0 4294967295\n", 65535, "0 0 1\n65535 65535 1\n1 1879048192 65534\n" },
+		{ "0 100000 65536\n", 1000, "0 0 1\n1000 1000 1\n" },
+		{ "0 100000 65536\n", 0, "0 0 1\n" },
+	};
+	for (size_t i = 0; i < countof(cases); i++) {
+		cleanup(buf_done) struct buf map = BUF_NULL;
+		struct err e = ERR_NULL;
+		int r = userns_apart(cases[i].around, cases[i].own, &map, &e);
+		tap_ok(r == 0 && text_eq(map.at, cases[i].map), "%u apart in %s: %s", cases[i].own,
+		       cases[i].around, map.at);
+	}
+}
+
 static void test_compare(void)
 {
 	const uint64_t outside[NAMESPACES_N] = { 1, 2, 3, 4, 5, 6, 7, 8 };
@@ -74,6 +99,7 @@ int main(void)
 {
 	test_identity();
 	test_gives();
+	test_apart();
 	test_compare();
 	return tap_done();
 }

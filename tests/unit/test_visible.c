@@ -321,6 +321,33 @@ static void test_refused(int root)
 	}
 }
 
+/* What root sees of the homes of Ann and Bob. */
+static void test_homes(int root)
+{
+	const char *const homes[] = { VISIBLE_HOMES };
+	struct visible_ask ask = { .root = root,
+				   .home = "/root",
+				   .homes = homes,
+				   .homes_len = 1,
+				   .project = "/home/ann/sdk",
+				   .caller = LIST("PATH=/home/bob/.cargo/bin:/home/ann/bin") };
+	cleanup(visible_done) struct visible v = VISIBLE_NULL;
+	struct err e = ERR_NULL;
+	int r = visible_find(&ask, &v, &e);
+	cleanup_free char *rows = join_rows(&v, VISIBLE_HOMES);
+	cleanup_free char *hidden = join(&v.hidden, " ");
+	tap_ok(r == 0 && text_eq(rows, "ann/alone.sh ann/bin ann/hops/hop ann/opt/tool "
+				       "ann/plain bob/.cargo"),
+	       "tools in others' homes: %s %s", rows, e.text);
+	tap_ok(text_eq(hidden, "/home/bob/.cargo/credentials.toml"), "... but no secret: %s", hidden);
+	static const char *const all[] = { "/home/ann/.ssh", "/home/bob", "/home" };
+	for (size_t i = 0; i < countof(all); i++) {
+		struct visible none = VISIBLE_NULL;
+		ask.expose = (const char *const[]){ all[i], NULL };
+		tap_ok(visible_find(&ask, &none, &e) == -EPERM, "%s", e.text);
+	}
+}
+
 static void test_bound(int root)
 {
 	mkdirat(root, "home/eve", 0755);
@@ -381,6 +408,7 @@ int main(void)
 		test_case(i, root);
 	test_reasons(root);
 	test_refused(root);
+	test_homes(root);
 	test_bound(root);
 	test_faults(root);
 	nftw(dir, unlink_one, 16, FTW_DEPTH | FTW_PHYS);

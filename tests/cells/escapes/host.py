@@ -170,6 +170,25 @@ def file_of_another():
 
 
 @contextmanager
+def file_beside_a_foreign_project():
+    """In a project of user 1000 root has capabilities; the file is user 2000's."""
+    with secret(HOST + "/another")() as scene:
+        os.chown(scene.inside["FILE"], 2000, 2000)
+        os.chmod(scene.inside["FILE"], 0o600)
+        os.chown(PROJECT, 1000, 1000)
+        yield scene
+        os.chown(PROJECT, 0, 0)
+
+
+@contextmanager
+def closed_file():
+    """What only root may read."""
+    with secret(SYSTEM + "/closed", "--closed")() as scene:
+        os.chmod(scene.inside["FILE"], 0o600)
+        yield scene
+
+
+@contextmanager
 def service_that_knows_its_users():
     """Who writes to it is told by the kernel; the cell's root may become others."""
     path = HOST + "/users"
@@ -501,6 +520,10 @@ def unless_sysctl(name, low, high):
 def unless_landlock():
     abi = libc.syscall(444, None, 0, 1)  # landlock_create_ruleset, which version
     return None if abi >= 2 else "this kernel has no Landlock 2"
+
+
+def unless_foreign():
+    return "root has no capabilities of a foreign project" if SETID else None
 
 
 def unless_setid():
