@@ -46,10 +46,15 @@ char *bound_sentence(size_t n, char text[BOUND_TEXT_LEN])
 	if (!n)
 		snprintf(text, BOUND_TEXT_LEN,
 			 "no random order ran: nothing bounds how often a test fails in other orders");
+	else if (n == 1)
+		snprintf(text, BOUND_TEXT_LEN,
+			 "a test that did not fail in the one random order fails in at most %.2g %% of all "
+			 "orders (at 95 %%)",
+			 100 * bound_of(n));
 	else
 		snprintf(text, BOUND_TEXT_LEN,
-			 "%zu random order%s without a failure: a test fails in at most %.2g %% of all "
-			 "orders (at 95 %%)",
-			 n, n == 1 ? "" : "s", 100 * bound_of(n));
+			 "a test that failed in none of the %zu random orders fails in at most %.2g %% of "
+			 "all orders (at 95 %%)",
+			 n, 100 * bound_of(n));
 	return text;
 }

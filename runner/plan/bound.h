@@ -9,7 +9,7 @@
 double bound_of(size_t n);
 /* The fewest orders that leave no more than bound, which lies between 0 and 1. */
 size_t bound_orders(double bound);
-/* "20 random orders without a failure: a test fails in at most 14 % of all orders (at 95 %)". Returns
- * text. */
+/* "a test that failed in none of the 20 random orders fails in at most 14 % of all orders (at 95 %)".
+ * Returns text. */
 #define BOUND_TEXT_LEN 160
 char *bound_sentence(size_t n, char text[BOUND_TEXT_LEN]);

@@ -588,15 +588,13 @@ static int note_amounts(struct making *m, struct err *e)
 	const struct amounts *a = &m->amounts;
 	enum plan_shuffle by = m->ask->shuffle;
 	size_t units = m->units.len;
-	char bound[BOUND_TEXT_LEN];
-	bound_sentence(m->plan.random_len, bound);
 	int r = 0;
 	if (m->brief)
 		r = note(m, e,
 			 "one canonical run takes %.0f s, so the plan is short: canonical again, %u random "
-			 "orders and each test alone are left out; %s. --profile nightly runs all, "
+			 "orders and each test alone are left out. --profile nightly runs all, "
 			 "--budget 20m the best of it",
-			 m->facts->seconds, profiles[PLAN_DEFAULT].seeds - FIRST_LEN, bound);
+			 m->facts->seconds, profiles[PLAN_DEFAULT].seeds - FIRST_LEN);
 	if (!r && a->rows && a->rows < pairs_rows(units))
 		r = note(m, e, "%zu of the %zu orders of pairs: in the others, other tests meet",
 			 a->rows, pairs_rows(units));
@@ -605,7 +603,8 @@ static int note_amounts(struct making *m, struct err *e)
 			 "each test runs right behind each other one %s, in %zu orders of pairs",
 			 pairs_exact(units) ? "once" : "at least once", a->rows);
 	if (!r && a->seeds && m->tests_len < PLAN_FEW_TESTS)
-		r = note(m, e, "%zu tests have few orders: a bound from random ones means little",
+		r = note(m, e,
+			 "the suite is small (%zu tests): a bound from random orders means little",
 			 m->tests_len);
 	if (!r && a->seeds && shuffles[by].narrow)
 		r = note(m, e, "orders of %s are some of all orders: a bound holds for these alone",
@@ -689,12 +688,9 @@ int plan_isolated(const struct plan_ask *ask, const struct plan_facts *facts,
 int plan_unrun(const struct plan *p, const bool *ran, const char *why, struct strv *notes)
 {
 	char names[256] = "";
-	char bound[BOUND_TEXT_LEN];
 	size_t len = 0;
 	size_t unrun = 0;
-	size_t random = 0;
 	for (size_t i = 0; i < p->len; i++) {
-		random += ran[i] && p->orders[i].seeded;
 		if (ran[i] || unrun++ >= UNRUN_NAMES)
 			continue;
 		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s", len ? ", " : "",
@@ -704,6 +700,5 @@ int plan_unrun(const struct plan *p, const bool *ran, const char *why, struct st
 		return 0;
 	if (unrun > UNRUN_NAMES)
 		snprintf(names + len, sizeof(names) - len, " and %zu more", unrun - UNRUN_NAMES);
-	return strv_addf(notes, "%s: %zu of %zu orders were not run (%s); %s", why, unrun, p->len,
-			 names, bound_sentence(random, bound));
+	return strv_addf(notes, "%s: %zu of %zu orders were not run (%s)", why, unrun, p->len, names);
 }

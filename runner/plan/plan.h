@@ -61,7 +61,6 @@ int plan_more(const struct plan_ask *ask, const struct plan_facts *facts,
 int plan_isolated(const struct plan_ask *ask, const struct plan_facts *facts,
 		  const struct roster *roster, const uint32_t *tests, size_t n, struct plan *ret,
 		  struct err *e);
-/* What of the plan was not run, `ran` beside its orders: sentences, with the bound that is left. Nothing
- * when all was. `why`: "the budget of 20m is spent". 0 or -ENOMEM. */
+/* What of the plan was not run, `ran` beside its orders: sentences. Nothing when all was. `why`: "the budget of 20m is spent". 0 or -ENOMEM. */
 int plan_unrun(const struct plan *p, const bool *ran, const char *why, struct strv *notes);
 void plan_done(struct plan *p);

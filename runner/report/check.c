@@ -62,13 +62,19 @@ static int add_clauses(struct buf *out, const struct clause *clauses, size_t len
 char *check_sentence(const struct check_report *c)
 {
 	size_t n[CLASS_N] = { 0 };
-	for (size_t i = 0; i < c->findings->len; i++)
-		n[c->findings->at[i].class]++;
+	size_t unsure = 0;
+	for (size_t i = 0; i < c->findings->len; i++) {
+		const struct judged *j = &c->classes->tests[c->findings->at[i].test];
+		bool may = order_class(&j->facts) != CLASS_N && judged_waits(j);
+		unsure += may;
+		n[c->findings->at[i].class] += !may;
+	}
 	const struct check_counts counts = check_counts(c);
 	const struct clause clauses[] = {
 		{ n[CLASS_VICTIM], "fails after other tests", "fail after other tests" },
 		{ n[CLASS_ORDER_SENSITIVE], "depends on order", "depend on order" },
 		{ n[CLASS_BRITTLE], "passes only after other tests", "pass only after other tests" },
+		{ unsure, "may depend on order", "may depend on order" },
 		{ n[CLASS_LEAKS_ACROSS_WORKERS], "fails only in parallel", "fail only in parallel" },
 		{ n[CLASS_NONDETERMINISTIC], "is nondeterministic", "are nondeterministic" },
 		{ n[CLASS_REPEAT_SENSITIVE], "fails when run twice", "fail when run twice" },

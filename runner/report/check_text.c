@@ -254,7 +254,7 @@ static void looked_at(struct sheet *s)
 	if (!r && n.isolated)
 		r = buf_printf(&out, ", %zu of one test alone", n.isolated);
 	if (!r && n.confirm)
-		r = buf_printf(&out, ", %zu again", n.confirm);
+		r = buf_printf(&out, ", %zu again to see what repeats", n.confirm);
 	if (!r && n.shrink)
 		r = buf_printf(&out, ", %zu to find who does it", n.shrink);
 	if (!r && n.wave)
@@ -267,13 +267,8 @@ static void looked_at(struct sheet *s)
 		return;
 	title(s, "How sure this is");
 	wrapped(s, 2, out.at);
-	if (n.random) {
-		snprintf(bound, sizeof(bound),
-			 "a test that passed in all random orders (%zu) fails in at most %.2g %% of "
-			 "all orders (at 95 %%)",
-			 n.random, bound_of(n.random) * 100);
-		wrapped(s, 2, bound);
-	}
+	if (n.sweep)
+		wrapped(s, 2, bound_sentence(n.random, bound));
 	for (size_t i = 0; i < s->c->skipped->len; i++)
 		wrapped_printable(s, 2, s->c->skipped->at[i]);
 	fputs("\n", s->page.out);

@@ -32,13 +32,13 @@ static void test_sentences(void)
 	} cases[] = {
 		{ 0, "no random order ran: nothing bounds how often a test fails in other orders" },
 		{ 1,
-		  "1 random order without a failure: a test fails in at most 95 % of all orders (at 95 %)" },
+		  "a test that did not fail in the one random order fails in at most 95 % of all orders (at 95 %)" },
 		{ 20,
-		  "20 random orders without a failure: a test fails in at most 14 % of all orders (at 95 %)" },
+		  "a test that failed in none of the 20 random orders fails in at most 14 % of all orders (at 95 %)" },
 		{ 100,
-		  "100 random orders without a failure: a test fails in at most 3 % of all orders (at 95 %)" },
+		  "a test that failed in none of the 100 random orders fails in at most 3 % of all orders (at 95 %)" },
 		{ 1000,
-		  "1000 random orders without a failure: a test fails in at most 0.3 % of all orders (at 95 %)" },
+		  "a test that failed in none of the 1000 random orders fails in at most 0.3 % of all orders (at 95 %)" },
 	};
 	for (size_t i = 0; i < countof(cases); i++) {
 		char text[BOUND_TEXT_LEN];
