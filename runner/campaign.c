@@ -633,7 +633,7 @@ void campaign_init(struct campaign *c, const struct campaign_setup *setup)
 	uint32_t budget_ms = setup->ask->budget_ms;
 	*c = (struct campaign){ .setup = setup,
 				.history = HISTORY_NULL,
-				.marks = MARKS_NULL,
+				.marks = { .accepted = setup->accepted },
 				.suspicions = SUSPICIONS_NULL,
 				.classes = CLASSES_NULL,
 				.deadline_ms = budget_ms ? setup->now_ms() + budget_ms : INT64_MAX };

@@ -19,9 +19,10 @@
 
 struct campaign_setup {
 	const struct plan_ask *ask;
-	struct plan_facts facts; /* what is known before anything ran */
-	bool shrink;             /* search for polluters */
-	unsigned confirm;        /* of searches; 0: SEARCH_CONFIRM */
+	struct plan_facts facts;         /* what is known before anything ran */
+	const struct accepted *accepted; /* changes that mark no test; may be NULL */
+	bool shrink;                     /* search for polluters */
+	unsigned confirm;                /* of searches; 0: SEARCH_CONFIRM */
 	int64_t (*now_ms)(void);
 	/* How long one order takes is known, and what its cell was. */
 	int (*measured)(void *with, double seconds, struct err *e);

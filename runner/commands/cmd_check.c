@@ -7,6 +7,7 @@
 #include "runner/conclusion.h"
 #include "runner/drive/touched.h"
 #include "runner/job.h"
+#include "runner/judge/accepted.h"
 #include "runner/plan/given.h"
 #include "runner/progress.h"
 #include "runner/report/check.h"
@@ -21,6 +22,7 @@
 struct check {
 	const struct config *config;
 	struct job job;
+	struct accepted accepted;
 	struct campaign_setup setup;
 	struct campaign campaign;
 	struct lanes_result lanes;
@@ -36,6 +38,7 @@ static void check_done(struct check *check)
 {
 	campaign_done(&check->campaign);
 	job_done(&check->job);
+	accepted_done(&check->accepted);
 	cJSON_Delete(check->earlier);
 	strv_done(&check->plan);
 	given_done(&check->given);
@@ -184,6 +187,16 @@ static int report(struct check *check, struct err *e)
 
 /* ---- the command ---- */
 
+/* By the rules that the run began with. */
+static int read_accepted(struct check *check, struct err *e)
+{
+	cleanup_json cJSON *about = NULL;
+	int r = ledger_load(&check->job.ledger, "run.json", &about, e);
+	if (!r && accepted_read(about, &check->accepted))
+		r = err_set(e, ENOMEM, "read what is accepted: no memory");
+	return r;
+}
+
 /* What an earlier part of the run told. */
 static int read_back(struct check *check, struct err *e)
 {
@@ -214,6 +227,7 @@ static int run_check(struct check *check, const char *resume, struct err *e)
 		.ask = &c->plan,
 		.facts = { .lanes = c->lanes ? c->lanes : lanes_default(),
 			   .given = c->plan.order ? &check->given : NULL },
+		.accepted = &check->accepted,
 		.shrink = c->shrink,
 		.confirm = c->confirm,
 		.now_ms = clock_ms,
@@ -228,6 +242,7 @@ static int run_check(struct check *check, const char *resume, struct err *e)
 	r = resume ? job_continue(job, CONFIG_CHECK, resume, check->earlier, e)
 		   : job_begin(job, CONFIG_CHECK, plan, e);
 	job->about.plan = plan;
+	r = r ? r : read_accepted(check, e);
 	if (!r && resume)
 		r = read_back(check, e);
 	r = r ? r : run_orders(check, e);
@@ -257,7 +272,9 @@ static int load_again(struct config *c, int argc, const char *const *argv, struc
 static int run(int argc, const char *const *argv, struct err *e)
 {
 	cleanup(config_done) struct config c = CONFIG_NULL;
-	cleanup(check_done) struct check check = { .config = &c, .job = JOB_NULL, .given = GIVEN_NULL };
+	cleanup(check_done) struct check check = {
+		.config = &c, .job = JOB_NULL, .accepted = ACCEPTED_NULL, .given = GIVEN_NULL
+	};
 	cleanup_free char *path = NULL;
 	int r = config_load(&c, CONFIG_CHECK, argc, argv, e);
 	if (!r && c.resume)

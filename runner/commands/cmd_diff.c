@@ -34,9 +34,11 @@ static void side_done(struct side *s)
 /* In place: the campaign points at its setup. A folder that is there and cannot be read is bad input. */
 static int read_side(struct side *s, const struct config *c, const char *path, struct err *e)
 {
-	s->setup = (struct campaign_setup){
-		.ask = &c->plan, .facts = { .lanes = 1 }, .shrink = true, .now_ms = clock_ms
-	};
+	s->setup = (struct campaign_setup){ .ask = &c->plan,
+					    .facts = { .lanes = 1 },
+					    .accepted = &s->summary.accepted,
+					    .shrink = true,
+					    .now_ms = clock_ms };
 	campaign_init(&s->campaign, &s->setup);
 	int r = ledger_open(path, &s->ledger, e);
 	r = r ? r : summary_read(&s->ledger, &s->summary, e);

@@ -22,6 +22,12 @@ void accepted_done(struct accepted *a)
 	*a = ACCEPTED_NULL;
 }
 
+bool accepted_has(const struct accepted *a, const char *code, const char *test, const char *key)
+{
+	return ignores_find(&a->ignore, a->day, code, test, key) < a->ignore.len ||
+	       ignores_find(&a->expected_state, a->day, code, test, key) < a->expected_state.len;
+}
+
 bool accepted_takes(struct accepted *a, const char *code, const char *test, const char *key)
 {
 	struct ignores *const lists[] = { &a->ignore, &a->expected_state };

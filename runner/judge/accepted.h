@@ -22,5 +22,7 @@ void accepted_done(struct accepted *a);
 
 /* Is it to be taken out? Then it is counted by its rule. test and key may be NULL. */
 bool accepted_takes(struct accepted *a, const char *code, const char *test, const char *key);
+/* The same, and nothing is counted. */
+bool accepted_has(const struct accepted *a, const char *code, const char *test, const char *key);
 /* Takes changes out of a list. */
 void accepted_filter(struct accepted *a, struct summary_changes *list);

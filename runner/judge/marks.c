@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runner/judge/accepted.h"
 #include "runner/judge/history.h"
+#include "runner/judge/rules.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
 #include "sandbox/base/text.h"
@@ -41,10 +43,8 @@ static unsigned marks_of_delta(const cJSON *row)
 	unsigned marks = 0;
 	if (text_eq(json_text(row, "zone"), "state"))
 		return 0;
-	if (json_true(row, "damage"))
-		marks |= MARK_DAMAGE;
-	else if (text_eq(json_text(row, "kind"), "leak"))
-		marks |= MARK_LEAKS;
+	if (text_eq(json_text(row, "kind"), "leak"))
+		marks |= json_true(row, "damage") ? MARK_DAMAGE : MARK_LEAKS;
 	if (json_text(row, "cleans"))
 		marks |= MARK_CLEANS;
 	return marks;
@@ -57,6 +57,21 @@ static int owner_of(const cJSON *line, const cJSON *row, char **ret)
 	return r || *ret ? r : json_get_name(line, "test", ret);
 }
 
+static int is_accepted(const struct marks *m, const cJSON *row, const char *test, bool *ret)
+{
+	const char *domain = json_text(row, "domain");
+	const char *what = json_text(row, "what");
+	cleanup_free char *key = NULL;
+	*ret = false;
+	if (!m->accepted || !domain || !what)
+		return 0;
+	if (json_get_name(row, "key", &key))
+		return -ENOMEM;
+	const char *code = json_true(row, "damage") ? RULE_DAMAGE : rule_of(domain, what, key)->code;
+	*ret = accepted_has(m->accepted, code, test, key);
+	return 0;
+}
+
 static int mark_delta(struct marks *m, const struct history *h, const cJSON *line, const cJSON *row)
 {
 	cleanup_free char *test = NULL;
@@ -66,6 +81,11 @@ static int mark_delta(struct marks *m, const struct history *h, const cJSON *lin
 	if (owner_of(line, row, &test))
 		return -ENOMEM;
 	uint32_t number = test ? history_test(h, json_text(line, "order"), test) : ROSTER_NONE;
+	bool accepted;
+	if (is_accepted(m, row, test, &accepted))
+		return -ENOMEM;
+	if (accepted)
+		marks &= ~(unsigned)(MARK_DAMAGE | MARK_LEAKS);
 	return number == ROSTER_NONE ? 0 : marks_set(m, number, marks);
 }
 

@@ -2,12 +2,15 @@
 /*
  * marks: what is known of each test beside its outcomes, from the lines of the
  * ledger and from whoever found out. Pure.
+ *
+ * Borrows what somebody accepts: such a change marks nobody.
  */
 #include <stddef.h>
 #include <stdint.h>
 
 #include "sandbox/base/json.h"
 
+struct accepted;
 struct err;
 struct history;
 
@@ -25,6 +28,7 @@ enum mark {
 struct marks {
 	uint16_t *at; /* by number of the roster */
 	size_t len;
+	const struct accepted *accepted; /* NULL: nothing */
 };
 #define MARKS_NULL ((struct marks){ 0 })
 
