@@ -300,7 +300,8 @@ const struct command cmd_check = {
 		"  spoke, 70 a fault of ours, 130 interrupted, 1 tests depend on order, or damage\n"
 		"  (or leaks, with --fail-on leak; or writes, with --contain), 4 no tests, 124 the\n"
 		"  budget was spent before all was run, 3 evidence is incomplete, 2 tests fail, or\n"
-		"  now and then, 0. All reasons stand in the JSON.\n\n"
+		"  now and then, or none does and the command fails, 0. All reasons stand in the\n"
+		"  JSON.\n\n"
 		"Examples:\n"
 		"  fumehood check -- pytest -q tests\n"
 		"  fumehood check --resume latest\n",

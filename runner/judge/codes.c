@@ -152,7 +152,9 @@ const struct code codes[] = {
 	  "The test was to run in an order, and did not. Nothing is known of it there: it counts as not "
 	  "passed until the absence is explained by a crash, a time-out or a module that could not be "
 	  "collected.",
-	  "Compare what the orders collected; look at the log of the one in which it is missing." },
+	  "Compare what the orders collected; look at the log of the one in which it is missing. Ids have "
+	  "to be the same in each run: parameters made of time, chance, addresses, sets or the listing of "
+	  "a folder are not." },
 	{ "FH206", "repeat_sensitive", CHECK_WARN, REPAIR_ROLL_BACK,
 	  "The test passes, and fails when it runs again right behind: it is its own victim.", NULL },
 	{ "FH207", "leaks_across_workers", CHECK_BLOCK, REPAIR_FOLDER,

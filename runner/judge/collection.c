@@ -106,8 +106,8 @@ int collection_notes(const struct history *h, struct strv *ret, size_t *ret_diff
 		differing += differs;
 	}
 	if (!r && differing > ORDERS_MAX)
-		r = strv_addf(ret, "so does what %zu more orders had: see order in ledger.jsonl",
-			      differing - ORDERS_MAX);
+		r = strv_addf(ret, "so does what %zu more order%s had: see order in ledger.jsonl",
+			      differing - ORDERS_MAX, differing == ORDERS_MAX + 1 ? "" : "s");
 	*ret_differing = differing;
 	return r;
 }

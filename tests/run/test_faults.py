@@ -184,7 +184,7 @@ TABLE = [
                                      "def test_name(name): pass\ndef test_b(): pass\n"},
      [check()], COUPLED,
      ["Did not always run (4)", "the collection differs from run to run: reverse has no test_a.py::test_name[",
-      ", and in addition test_a.py::test_name[", "so does what 1 more orders had: see order in ledger.jsonl",
+      ", and in addition test_a.py::test_name[", "so does what 1 more order had: see order in ledger.jsonl",
       "exit status 1: 4 tests did not always run; 3 orders had other tests than the first"]),
     ("a test that only a plan has", {**having("test_late"), "conftest.py": CHOOSES}, [check()], COUPLED,
      ["test_a.py::test_late was absent in 2 orders",

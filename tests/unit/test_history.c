@@ -82,6 +82,22 @@ static void test_wild(void)
 	}
 }
 
+/* What the suite has beside the plan. */
+static void test_others(void)
+{
+	cleanup(history_done) struct history h = HISTORY_NULL;
+	struct err e = ERR_NULL;
+	int r = say(&h, BEGIN("s1", ",\"tests\":[\"a\"]"), &e);
+	r = r ? r
+	      : say(&h,
+		    "{\"kind\":\"order\",\"order\":\"s1\",\"tests\":[\"a\"],\"others\":[\"b\",5]}",
+		    &e);
+	const struct played *p = history_find(&h, "s1");
+	tap_ok(!r && p->announced && p->collected_len == 1, "what a session announced: %s", e.text);
+	tap_ok(p->others_len == 1 && p->others[0] == roster_find(&h.roster, "b"),
+	       "and what else it has");
+}
+
 /* Where a test did not pass, when it is not told in a word: the first phase that failed, in any way. */
 static void test_phases(void)
 {
@@ -163,6 +179,7 @@ int main(void)
 {
 	test_orders();
 	test_wild();
+	test_others();
 	test_phases();
 	test_twice();
 	test_bad();
