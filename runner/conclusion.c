@@ -61,20 +61,24 @@ static int add_wave(const struct campaign *k, bool cut_short, struct strv *ret)
 							 : "they did not run there";
 	if (!sum.pairs)
 		return 0;
+	if (k->setup->ask->serial.len &&
+	    strv_add(ret, "serial tests do not run right behind what makes others fail"))
+		return -ENOMEM;
 	if (!sum.untried && sum.sets == 1)
 		return strv_addf(ret,
-				 "each of %zu tests that had passed everywhere ran right behind what "
-				 "makes others fail",
+				 "each of %zu tests that had passed everywhere ran behind what makes "
+				 "others fail, with only tests between that were seen to leave it so",
 				 sum.tests);
 	if (!sum.untried)
 		return strv_addf(ret,
-				 "each of %zu tests that had passed everywhere ran right behind each of "
-				 "%zu sets that make others fail",
+				 "each of %zu tests that had passed everywhere ran behind each of %zu "
+				 "sets that make others fail, with only tests between that were seen to "
+				 "leave it so",
 				 sum.tests, sum.sets);
 	return strv_addf(ret,
-			 "right behind what makes others fail (%zu), tests that had passed everywhere "
-			 "(%zu) were not all run: %zu of %zu times are left (%s)",
-			 sum.sets, sum.tests, sum.untried, sum.pairs, why);
+			 "of %zu tests that had passed everywhere, behind %zu set%s that make others "
+			 "fail, %zu of %zu pairs were not tried (%s)",
+			 sum.tests, sum.sets, sum.sets == 1 ? "" : "s", sum.untried, sum.pairs, why);
 }
 
 static int find_skipped(const struct campaign *k, bool interrupted, struct strv *ret, struct err *e)

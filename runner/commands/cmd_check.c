@@ -89,7 +89,8 @@ static int tell_about(struct check *check, struct err *e)
 	struct campaign *k = &check->campaign;
 	struct strv *plan = &check->plan;
 	if (strv_add(plan, "canonical") || name_orders(plan, &k->plan) ||
-	    name_orders(plan, &k->more) || name_orders(plan, &k->isolated))
+	    name_orders(plan, &k->more) || name_orders(plan, &k->isolated) ||
+	    name_orders(plan, &k->wave_isolated))
 		return err_set(e, ENOMEM, "write run.json: no memory");
 	check->job.about.plan = (const char *const *)plan->at;
 	if (k->fresh)

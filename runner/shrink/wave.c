@@ -9,11 +9,9 @@
 #include "sandbox/base/cleanup.h"
 
 #define UNDISTURBED 2 /* orders */
-#define BEHIND_MAX \
-	8 /* tests behind one set in one order: the first that undoes it spoils the rest */
+#define BEHIND_MAX  8 /* tests behind one set: the first that undoes it spoils the rest */
 
-struct member {   /* what a test is to a set */
-	bool own; /* in the set itself */
+struct member { /* what a test is to a set */
 	bool victim;
 	bool wanted; /* to be run behind it */
 	bool asked;  /* nothing was to stand between */
@@ -74,10 +72,8 @@ static struct cause *add_cause(struct wave *w, const struct wave_setup *setup,
 		return NULL;
 	for (size_t i = 0; i < setup->tests_len; i++)
 		c->tests[setup->tests[i]].wanted = true;
-	for (size_t i = 0; i < set->len; i++) {
-		c->tests[set->tests[i]].own = true;
+	for (size_t i = 0; i < set->len; i++)
 		c->tests[set->tests[i]].wanted = false;
-	}
 	return c;
 }
 
