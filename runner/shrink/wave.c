@@ -348,7 +348,7 @@ static int add_order(struct wave *w)
 	cleanup(order_done) struct order o = { .view = VIEW_SHUFFLED,
 					       .role = ROLE_WAVE,
 					       .shuffle = "given" };
-	o.tests = calloc(w->list_len, sizeof(*o.tests));
+	o.tests = calloc(w->list_len + 1, sizeof(*o.tests));
 	if (!o.tests)
 		return -ENOMEM;
 	memcpy(o.tests, w->list, w->list_len * sizeof(*o.tests));
