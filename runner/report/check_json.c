@@ -122,9 +122,8 @@ int check_write_json(const struct check_report *c, const struct report_look *loo
 		  tree_copy(tree, "isolation",
 			    cJSON_GetObjectItemCaseSensitive(s->about, "isolation")) &&
 		  cJSON_AddNumberToObject(tree, "seconds", n.seconds) && add_orders(tree, &n) &&
-		  add_classes(tree, c->classes) && add_findings(tree, c) &&
-		  tree_accepted(tree, s) && tree_survivors(tree, s) &&
-		  tree_texts(tree, "hints", look->hints) &&
+		  add_classes(tree, c->classes) && add_findings(tree, c) && tree_accepted(tree, s) &&
+		  tree_survivors(tree, s) && tree_texts(tree, "hints", look->hints) &&
 		  tree_texts(tree, "skipped", (const char *const *)c->skipped->at) &&
 		  tree_texts(tree, "notes", (const char *const *)s->notes.at) &&
 		  !json_add_name(tree, "run", s->run);
