@@ -104,7 +104,7 @@ class Suite:
             return
         self.ok(len(before) == row["set_len"], "%s has a set of %d" % (test, row["set_len"]), before)
         confirmed = found.get("confirmed", {})
-        self.ok(confirmed.get("hits") == confirmed.get("of") == 3, "... 3 of 3", found)
+        self.ok(confirmed.get("hits") == confirmed.get("of", 0) >= 3, "... each time, of three or more", found)
         if self.name == "hang":  # plain pytest would hang, too
             return
         fails = row["class"] != "brittle"
