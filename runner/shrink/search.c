@@ -6,20 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runner/shrink/clues.h"
-#include "runner/shrink/trials.h"
+#include "runner/shrink/oracle.h"
+#include "runner/shrink/pool.h"
 #include "sandbox/base/cleanup.h"
 
 /*
  * How it goes about it.
  *
- * The search is a plain function, solve(), over an oracle, try(), that answers from the trials. Where
+ * The search is a plain function, solve(), over an oracle, oracle_try(), that answers from the trials. Where
  * they have no answer, the question is noted and the function left; once it is answered, it runs again
  * from its start, and the answers that are there bring it to where it was. So there is no state but
  * the answers, and a resumed run asks what the interrupted one asked.
  *
  * A yes costs `confirm` runs, a no costs one. So all searching is by cuts that are more likely to be
- * answered no: see cut_of(). In turn:
+ * answered no: see pool.c. In turn:
  *
  * alone   what it does with nothing before it decides what is looked for, or ends it
  * hints   sets that did it to other tests
@@ -42,12 +42,6 @@
 #define HINTS_MAX 3
 #define PAIRS_MAX 3 /* when more explain what was seen, none is tried */
 
-/* Of equal candidates, the part at which to cut: with x the part not cut off, a no costing 1 and a yes
- * costing 3 balance where x + x^3 = 1. */
-#define CUT         0.32
-#define CUT_COST    1.8 /* runs to halve the candidates */
-#define GUESS_END   0.125
-#define MISFIT_BITS 2 /* a test with a misfit of one more is suspected 2^-n times as much */
 /* That a set of a test that fails as it likes explains all that was seen, and repeats, is put up with
  * once in 2^n. */
 #define CHANCE_BITS 4
@@ -67,318 +61,6 @@ const char *const search_end_names[SEARCH_END_N] = {
 	[SEARCH_BOUND] = "bound",
 };
 
-enum answer {
-	YES, /* it did it, `confirm` times of `confirm` */
-	NO,  /* it did not, at least once */
-	OPEN /* a run is needed; or it has ended, or there is no memory */
-};
-
-struct search {
-	uint32_t test;
-	enum search_kind kind;
-	enum search_end end;
-	unsigned confirm;
-	size_t runs_max;
-	struct clues clues;
-	struct search_set *hints;
-	size_t hints_len;
-	bool hints_chosen;
-	struct trials trials; /* the first is that of nothing before it */
-	struct search_ask *asks;
-	size_t *asked; /* trials, beside them */
-	size_t asks_len, told;
-	size_t runs;
-	size_t left; /* estimate; 0: none yet */
-	size_t set;  /* trial that was found; 0: none */
-	unsigned hits, of;
-	bool no_memory;
-};
-
-#define ALONE 0
-
-/* What is looked for: that it passes, or that it fails. */
-static bool goal(const struct search *s)
-{
-	return s->kind == SEARCH_SETTERS;
-}
-
-static unsigned hits(const struct search *s, const struct trial *t)
-{
-	return goal(s) ? t->passed : t->failed;
-}
-
-static unsigned tries(const struct trial *t)
-{
-	return t->passed + t->failed + t->neither;
-}
-
-static unsigned misses(const struct search *s, const struct trial *t)
-{
-	return tries(t) - hits(s, t);
-}
-
-/* Of 2^n things or fewer: n. */
-static unsigned bits(size_t things)
-{
-	unsigned n = 0;
-	while (n < 63 && (size_t)1 << n < things)
-		n++;
-	return n;
-}
-
-/* ---- the oracle ---- */
-
-static enum answer no_memory(struct search *s)
-{
-	s->no_memory = true;
-	return OPEN;
-}
-
-static enum answer ended(struct search *s, enum search_end end, unsigned n, unsigned of)
-{
-	s->end = end;
-	s->hits = n;
-	s->of = of;
-	return OPEN;
-}
-
-/* Questions past the bound end the search; those that go with others are left out. */
-static enum answer ask(struct search *s, size_t trial, unsigned times)
-{
-	size_t len = s->asks_len + times;
-	if (s->runs + len > s->runs_max)
-		return s->asks_len ? OPEN : ended(s, SEARCH_BOUND, 0, 0);
-	struct search_ask *asks = reallocarray(s->asks, len, sizeof(*asks));
-	s->asks = asks ? asks : s->asks;
-	size_t *asked = reallocarray(s->asked, len, sizeof(*asked));
-	s->asked = asked ? asked : s->asked;
-	if (!asks || !asked)
-		return no_memory(s);
-	const struct trial *t = &s->trials.at[trial];
-	for (unsigned i = 0; i < times; i++) {
-		asks[s->asks_len] = (struct search_ask){ { t->tests, t->len }, t->runs + 1 + i };
-		asked[s->asks_len++] = trial;
-	}
-	return OPEN;
-}
-
-static enum answer answer(struct search *s, size_t trial)
-{
-	const struct trial *t = &s->trials.at[trial];
-	unsigned n = hits(s, t);
-	if (misses(s, t)) /* what was confirmed and does not hold is no order's doing */
-		return n < s->confirm ? NO : ended(s, SEARCH_FLAKY, n, tries(t));
-	return n >= s->confirm ? YES : ask(s, trial, n ? s->confirm - n : 1);
-}
-
-static enum answer try(struct search *s, const uint32_t *tests, size_t len)
-{
-	size_t trial;
-	if (trials_get(&s->trials, tests, len, &trial))
-		return no_memory(s);
-	return answer(s, trial);
-}
-
-/* ---- what may be left out of an order ---- */
-
-struct pool {
-	const uint32_t *base; /* tests before it, in execution order */
-	size_t base_len;
-	uint32_t *rank; /* places in base that may be dropped, the last ones first */
-	size_t len;
-	bool *kept; /* by place: needed */
-	bool *in;   /* by place; of pool_try() */
-	uint32_t *tests;
-	double *sum; /* of the weights of the first n of rank */
-};
-#define POOL_NULL ((struct pool){ 0 })
-
-static int pool_make(struct pool *p, const struct sighting *base)
-{
-	p->base = base->before;
-	p->base_len = base->len;
-	p->rank = calloc(base->len, sizeof(*p->rank));
-	p->kept = calloc(base->len, sizeof(*p->kept));
-	p->in = calloc(base->len, sizeof(*p->in));
-	p->tests = calloc(base->len, sizeof(*p->tests));
-	p->sum = calloc(base->len + 1, sizeof(*p->sum));
-	if (!p->rank || !p->kept || !p->in || !p->tests || !p->sum)
-		return -ENOMEM;
-	for (size_t i = 0; i < base->len; i++)
-		p->rank[i] = (uint32_t)i;
-	p->len = base->len;
-	return 0;
-}
-
-static void pool_done(struct pool *p)
-{
-	free(p->rank);
-	free(p->kept);
-	free(p->in);
-	free(p->tests);
-	free(p->sum);
-	*p = POOL_NULL;
-}
-
-/* What is needed and the first `cut` of rank, as p->tests; their number. */
-static size_t pool_list(struct pool *p, size_t cut)
-{
-	memcpy(p->in, p->kept, p->base_len * sizeof(*p->in));
-	for (size_t i = 0; i < cut; i++)
-		p->in[p->rank[i]] = true;
-	size_t n = 0;
-	for (size_t i = 0; i < p->base_len; i++)
-		if (p->in[i])
-			p->tests[n++] = p->base[i];
-	return n;
-}
-
-static enum answer pool_try(struct search *s, struct pool *p, size_t cut)
-{
-	return try(s, p->tests, pool_list(p, cut));
-}
-
-/* The last of the first `hi` of rank is needed, and what stands behind it is not. */
-static void pool_keep(struct pool *p, size_t hi)
-{
-	p->kept[p->rank[hi - 1]] = true;
-	p->len = hi - 1;
-}
-
-struct order_of { /* of rank */
-	const struct search *s;
-	const struct pool *p;
-	unsigned (*misfit)(const struct clues *c, bool passed, uint32_t test);
-};
-
-/* The less suspected later; of equals, the one farther from the test: tests of one module stand
- * together, and what stands before a cleaner is undone. */
-static int by_misfit(const void *a, const void *b, void *with)
-{
-	const struct order_of *o = with;
-	uint32_t i = *(const uint32_t *)a;
-	uint32_t k = *(const uint32_t *)b;
-	unsigned first = o->misfit(&o->s->clues, goal(o->s), o->p->base[i]);
-	unsigned second = o->misfit(&o->s->clues, goal(o->s), o->p->base[k]);
-	if (first != second)
-		return first < second ? -1 : 1;
-	return i > k ? -1 : i < k;
-}
-
-static void pool_sort(const struct search *s, struct pool *p,
-		      unsigned (*misfit)(const struct clues *, bool, uint32_t))
-{
-	struct order_of with = { s, p, misfit };
-	qsort_r(p->rank, p->len, sizeof(*p->rank), by_misfit, &with);
-}
-
-/* ---- guess ---- */
-
-static void weigh(const struct search *s, struct pool *p)
-{
-	for (size_t i = 0; i < p->len; i++) {
-		unsigned misfit = clues_misfit_of(&s->clues, goal(s), p->base[p->rank[i]]);
-		p->sum[i + 1] = p->sum[i] + ldexp(1, -MISFIT_BITS * (misfit < 60 ? (int)misfit : 60));
-	}
-}
-
-/* Between lo and hi, where a yes is as likely as CUT. */
-static size_t cut_of(const double *sum, size_t lo, size_t hi)
-{
-	double at = sum[lo] + CUT * (sum[hi] - sum[lo]);
-	size_t cut = lo + 1;
-	while (cut + 1 < hi && sum[cut] < at)
-		cut++;
-	return cut;
-}
-
-static void expect(struct search *s, size_t candidates, size_t more)
-{
-	s->left = (size_t)(CUT_COST * bits(candidates)) + more;
-}
-
-/* NO: nothing was found, and the pool is whole. */
-static enum answer guess(struct search *s, struct pool *p)
-{
-	pool_sort(s, p, clues_misfit_of);
-	weigh(s, p);
-	size_t lo = 0;
-	size_t hi = p->len;
-	bool found = false;
-	double end = p->sum[p->len] * GUESS_END;
-	while (hi - lo > 1 && (found || p->sum[p->len] - p->sum[lo] > end)) {
-		expect(s, hi - lo, s->confirm + 2);
-		size_t cut = cut_of(p->sum, lo, hi);
-		enum answer r = pool_try(s, p, cut);
-		if (r == OPEN)
-			return r;
-		found = found || r == YES;
-		*(r == YES ? &hi : &lo) = cut;
-	}
-	if (!found)
-		return NO;
-	pool_keep(p, hi);
-	return YES;
-}
-
-/* ---- narrow ---- */
-
-struct cuts {       /* of one needed test */
-	ssize_t lo; /* the longest list seen not to do it; -1: none */
-	size_t hi;
-	size_t step;
-	bool close; /* the needed stand close: begin at the end */
-	bool hit;
-};
-
-static size_t next_cut(const struct cuts *c)
-{
-	size_t room = c->hi - (size_t)(c->lo + 1);
-	if (c->close && !c->hit)
-		return c->hi - 1;
-	if (c->lo < 0)
-		return 0; /* is anything more needed? */
-	if (c->close && c->step)
-		return c->hi - (c->step < room ? c->step : room);
-	size_t cut = (size_t)c->lo + (size_t)((double)(room + 1) * CUT);
-	return cut > (size_t)c->lo ? cut : cut + 1;
-}
-
-/* NO: not even the whole pool does it again. */
-static enum answer narrow_one(struct search *s, struct pool *p, size_t kept, struct cuts *c)
-{
-	while ((ssize_t)c->hi - c->lo > 1) {
-		expect(s, c->hi, s->confirm + 1 + kept);
-		size_t cut = next_cut(c);
-		enum answer r = pool_try(s, p, cut);
-		if (r == OPEN)
-			return r;
-		if (r == YES) {
-			c->hi = cut;
-			c->step *= 2;
-			c->hit = true;
-		} else {
-			c->step = c->hit && cut ? 0 : c->step;
-			c->lo = (ssize_t)cut;
-		}
-	}
-	return pool_try(s, p, c->hi);
-}
-
-static enum answer narrow(struct search *s, struct pool *p)
-{
-	pool_sort(s, p, clues_without);
-	size_t kept = 0;
-	for (bool close = false;; kept++) {
-		struct cuts c = { .lo = -1, .hi = p->len, .step = 1, .close = close };
-		enum answer r = narrow_one(s, p, kept, &c);
-		if (r != YES || !c.hi)
-			return r;
-		close = c.hi == p->len;
-		pool_keep(p, c.hi);
-	}
-}
-
 /* ---- the result ---- */
 
 static bool runs_in(const struct search_set *set, const struct trial *t)
@@ -397,22 +79,22 @@ static bool explains(const struct search *s, const struct search_set *set)
 	unsigned n[2] = { 0 };
 	for (size_t i = 0; i < s->trials.len; i++) {
 		const struct trial *t = &s->trials.at[i];
-		if (tries(t) && (runs_in(set, t) ? misses(s, t) : hits(s, t)))
+		if (trial_tries(t) && (runs_in(set, t) ? oracle_misses(s, t) : oracle_hits(s, t)))
 			return false;
-		n[0] += misses(s, t);
-		n[1] += hits(s, t);
+		n[0] += oracle_misses(s, t);
+		n[1] += oracle_hits(s, t);
 	}
 	double ways = n[0] + n[1] + 1;
 	for (unsigned i = 1; i <= n[1]; i++)
 		ways *= (double)(n[0] + i) / i;
-	return ways > ldexp(1, (int)(CHANCE_BITS + set->len * bits(s->clues.tests_len)));
+	return ways > ldexp(1, (int)(CHANCE_BITS + set->len * oracle_bits(s->clues.tests_len)));
 }
 
 /* Did one list both do it and not? */
 static bool wavered(const struct search *s)
 {
 	for (size_t i = 0; i < s->trials.len; i++)
-		if (hits(s, &s->trials.at[i]) && misses(s, &s->trials.at[i]))
+		if (oracle_hits(s, &s->trials.at[i]) && oracle_misses(s, &s->trials.at[i]))
 			return true;
 	return false;
 }
@@ -425,20 +107,20 @@ static enum answer found(struct search *s, const uint32_t *tests, size_t len)
 {
 	size_t set;
 	if (trials_get(&s->trials, tests, len, &set))
-		return no_memory(s);
+		return oracle_no_memory(s);
 	const struct trial *t = &s->trials.at[set];
 	const struct trial *alone = &s->trials.at[ALONE];
-	if (hits(s, alone))
-		return ended(s, SEARCH_FLAKY, hits(s, alone), tries(alone));
+	if (oracle_hits(s, alone))
+		return oracle_end(s, SEARCH_FLAKY, oracle_hits(s, alone), trial_tries(alone));
 	unsigned needed = wavered(s) ? 2 * s->confirm : s->confirm;
 	unsigned own = t->runs < s->confirm ? s->confirm - t->runs : 0;
-	unsigned more = hits(s, t) < needed ? needed - hits(s, t) : 0;
+	unsigned more = oracle_hits(s, t) < needed ? needed - oracle_hits(s, t) : 0;
 	if (more || own)
-		return ask(s, set, more > own ? more : own);
-	if (misses(s, alone) < needed && !explains(s, &(struct search_set){ tests, len }))
-		return ask(s, ALONE, needed - misses(s, alone));
+		return oracle_ask(s, set, more > own ? more : own);
+	if (oracle_misses(s, alone) < needed && !explains(s, &(struct search_set){ tests, len }))
+		return oracle_ask(s, ALONE, needed - oracle_misses(s, alone));
 	s->set = set;
-	return ended(s, SEARCH_FOUND, hits(s, t), tries(t));
+	return oracle_end(s, SEARCH_FOUND, oracle_hits(s, t), trial_tries(t));
 }
 
 static void leave_out(const uint32_t *set, size_t len, size_t i, uint32_t *ret)
@@ -456,8 +138,9 @@ static enum answer ask_ahead(struct search *s, const uint32_t *set, size_t len, 
 		size_t trial;
 		leave_out(set, len, (i + k) % len, less);
 		if (trials_get(&s->trials, less, len - 1, &trial))
-			return no_memory(s);
-		if (!tries(&s->trials.at[trial]) && ask(s, trial, 1) == OPEN && s->no_memory)
+			return oracle_no_memory(s);
+		if (!trial_tries(&s->trials.at[trial]) && oracle_ask(s, trial, 1) == OPEN &&
+		    s->no_memory)
 			return OPEN;
 	}
 	return OPEN;
@@ -468,13 +151,13 @@ static enum answer prune(struct search *s, const uint32_t *tests, size_t len)
 	cleanup_free uint32_t *set = calloc(len + 1, sizeof(*set));
 	cleanup_free uint32_t *less = calloc(len + 1, sizeof(*less));
 	if (!set || !less)
-		return no_memory(s);
+		return oracle_no_memory(s);
 	memcpy(set, tests, len * sizeof(*set));
 	size_t i = 0;
 	for (size_t needed = 0; needed < len;) {
 		s->left = len - needed;
 		leave_out(set, len, i, less);
-		enum answer r = try(s, less, len - 1);
+		enum answer r = oracle_try(s, less, len - 1);
 		if (r == OPEN)
 			return ask_ahead(s, set, len, i, needed, less);
 		if (r == YES) {
@@ -501,20 +184,20 @@ static bool seen(const struct search *s, bool passed)
 static enum answer alone(struct search *s)
 {
 	const struct trial *t = &s->trials.at[ALONE];
-	if (!tries(t))
-		return ask(s, ALONE, 1);
+	if (!trial_tries(t))
+		return oracle_ask(s, ALONE, 1);
 	if (t->passed && t->failed)
-		return ended(s, SEARCH_FLAKY, t->failed, tries(t));
+		return oracle_end(s, SEARCH_FLAKY, t->failed, trial_tries(t));
 	if (s->kind == SEARCH_EITHER)
 		s->kind = t->failed && seen(s, true) ? SEARCH_SETTERS : SEARCH_POLLUTERS;
-	if (hits(s, t)) {
-		enum answer r = answer(s, ALONE);
+	if (oracle_hits(s, t)) {
+		enum answer r = oracle_answer(s, ALONE);
 		if (r != YES)
 			return r;
-		return ended(s, goal(s) ? SEARCH_UNSEEN : SEARCH_NEVER_HERMETIC, hits(s, t),
-			     tries(t));
+		return oracle_end(s, oracle_goal(s) ? SEARCH_UNSEEN : SEARCH_NEVER_HERMETIC,
+				  oracle_hits(s, t), trial_tries(t));
 	}
-	return seen(s, goal(s)) ? YES : ended(s, SEARCH_UNSEEN, 0, 0);
+	return seen(s, oracle_goal(s)) ? YES : oracle_end(s, SEARCH_UNSEEN, 0, 0);
 }
 
 static void hint_free(struct search_set *hint)
@@ -527,7 +210,7 @@ static unsigned misfit_min(const struct search *s, const struct sighting *base)
 {
 	unsigned min = UINT32_MAX;
 	for (size_t i = 0; i < base->len; i++) {
-		unsigned misfit = clues_misfit_of(&s->clues, goal(s), base->before[i]);
+		unsigned misfit = clues_misfit_of(&s->clues, oracle_goal(s), base->before[i]);
 		min = misfit < min ? misfit : min;
 	}
 	return min;
@@ -541,7 +224,7 @@ static void choose_hints(struct search *s, const struct sighting *base)
 	size_t n = 0;
 	for (size_t i = 0; i < s->hints_len; i++) {
 		struct search_set hint = s->hints[i];
-		unsigned misfit = clues_misfit(&s->clues, goal(s), &hint);
+		unsigned misfit = clues_misfit(&s->clues, oracle_goal(s), &hint);
 		size_t at = n;
 		while (at > 0 && best[at - 1] > misfit)
 			at--;
@@ -568,7 +251,7 @@ static enum answer try_hints(struct search *s, const struct sighting *base)
 		choose_hints(s, base);
 	for (size_t i = 0; i < s->hints_len; i++) {
 		s->left = s->confirm + s->hints[i].len;
-		enum answer r = try(s, s->hints[i].tests, s->hints[i].len);
+		enum answer r = oracle_try(s, s->hints[i].tests, s->hints[i].len);
 		if (r != NO)
 			return r == YES ? prune(s, s->hints[i].tests, s->hints[i].len) : r;
 	}
@@ -580,12 +263,12 @@ static enum answer try_pairs(struct search *s, const struct sighting *base)
 {
 	struct clues_pair pairs[PAIRS_MAX + 1];
 	unsigned misfit;
-	size_t n = clues_pairs(&s->clues, goal(s), base, pairs, PAIRS_MAX + 1, &misfit);
+	size_t n = clues_pairs(&s->clues, oracle_goal(s), base, pairs, PAIRS_MAX + 1, &misfit);
 	if (n > PAIRS_MAX || misfit >= misfit_min(s, base))
 		return NO;
 	for (size_t i = 0; i < n; i++) {
 		s->left = s->confirm + 2;
-		enum answer r = try(s, pairs[i].tests, 2);
+		enum answer r = oracle_try(s, pairs[i].tests, 2);
 		if (r != NO)
 			return r == YES ? prune(s, pairs[i].tests, 2) : r;
 	}
@@ -597,14 +280,14 @@ static enum answer from_base(struct search *s, const struct sighting *base, bool
 {
 	cleanup(pool_done) struct pool p = POOL_NULL;
 	if (pool_make(&p, base))
-		return no_memory(s);
+		return oracle_no_memory(s);
 	enum answer r = YES;
 	if (whole_first) {
-		expect(s, base->len, 2 * s->confirm);
+		oracle_expect(s, base->len, 2 * s->confirm);
 		r = pool_try(s, &p, p.len);
 	}
 	if (r == YES)
-		r = guess(s, &p) == OPEN ? OPEN : narrow(s, &p);
+		r = pool_guess(s, &p) == OPEN ? OPEN : pool_narrow(s, &p);
 	return r == YES ? prune(s, p.tests, pool_list(&p, 0)) : r;
 }
 
@@ -617,12 +300,13 @@ static enum answer flaky(struct search *s, const struct sighting *const *bases, 
 	for (size_t i = 0; i < len; i++) {
 		size_t trial;
 		if (trials_get(&s->trials, bases[i]->before, bases[i]->len, &trial))
-			return no_memory(s);
+			return oracle_no_memory(s);
 		first = i ? first : trial;
-		n += hits(s, &s->trials.at[trial]);
-		of += tries(&s->trials.at[trial]);
+		n += oracle_hits(s, &s->trials.at[trial]);
+		of += trial_tries(&s->trials.at[trial]);
 	}
-	return of < s->confirm ? ask(s, first, s->confirm - of) : ended(s, SEARCH_FLAKY, n, of);
+	return of < s->confirm ? oracle_ask(s, first, s->confirm - of)
+			       : oracle_end(s, SEARCH_FLAKY, n, of);
 }
 
 static enum answer solve(struct search *s)
@@ -631,12 +315,12 @@ static enum answer solve(struct search *s)
 	if (r != YES)
 		return r;
 	const struct sighting *bases[BASES_MAX];
-	size_t len = clues_bases(&s->clues, goal(s), bases, BASES_MAX);
+	size_t len = clues_bases(&s->clues, oracle_goal(s), bases, BASES_MAX);
 	r = try_hints(s, bases[0]);
 	if (r == NO)
 		r = try_pairs(s, bases[0]);
 	/* What was seen once may be chance, and then all cuts are in vain. */
-	bool whole_first = s->clues.again[goal(s)] < 2;
+	bool whole_first = s->clues.again[oracle_goal(s)] < 2;
 	for (size_t i = 0; i < len && r == NO; i++)
 		r = from_base(s, bases[i], whole_first || i);
 	return r == NO ? flaky(s, bases, len) : r;
@@ -729,7 +413,7 @@ static size_t best(const struct search *s)
 	size_t found = ALONE;
 	for (size_t i = 0; i < s->trials.len && s->kind != SEARCH_EITHER; i++) {
 		const struct trial *t = &s->trials.at[i];
-		if (t->len && t->runs && hits(s, t) >= s->confirm && !misses(s, t) &&
+		if (t->len && t->runs && oracle_hits(s, t) >= s->confirm && !oracle_misses(s, t) &&
 		    (found == ALONE || t->len < s->trials.at[found].len))
 			found = i;
 	}
@@ -751,8 +435,8 @@ struct search_result search_result(const struct search *s)
 	const struct trial *t = &s->trials.at[set];
 	ret.any = true;
 	ret.set = (struct search_set){ t->tests, t->len };
-	ret.hits = hits(s, t);
-	ret.of = tries(t);
+	ret.hits = oracle_hits(s, t);
+	ret.of = trial_tries(t);
 	return ret;
 }
 
@@ -761,15 +445,16 @@ static size_t left_first(const struct search *s)
 {
 	const struct sighting *base;
 	size_t n = 0;
-	if (clues_bases(&s->clues, goal(s), &base, 1)) {
+	if (clues_bases(&s->clues, oracle_goal(s), &base, 1)) {
 		unsigned limit = UINT32_MAX;
 		for (size_t i = 0; i < base->len; i++) {
-			unsigned misfit = clues_misfit_of(&s->clues, goal(s), base->before[i]);
+			unsigned misfit = clues_misfit_of(&s->clues, oracle_goal(s), base->before[i]);
 			n = misfit < limit ? 1 : n + (misfit == limit);
 			limit = misfit < limit ? misfit : limit;
 		}
 	}
-	return (n ? (size_t)(CUT_COST * bits(n)) + s->confirm : 0) + !tries(&s->trials.at[ALONE]);
+	return (n ? (size_t)(CUT_COST * oracle_bits(n)) + s->confirm : 0) +
+	       !trial_tries(&s->trials.at[ALONE]);
 }
 
 size_t search_left(const struct search *s)

@@ -39,6 +39,11 @@ void trial_tell(struct trial *t, enum outcome outcome)
 		t->neither++;
 }
 
+unsigned trial_tries(const struct trial *t)
+{
+	return t->passed + t->failed + t->neither;
+}
+
 void trials_done(struct trials *t)
 {
 	for (size_t i = 0; i < t->len; i++)

@@ -26,4 +26,5 @@ struct trials {
 /* The trial of that list, which is new or known. 0 or -ENOMEM. */
 int trials_get(struct trials *t, const uint32_t *tests, size_t len, size_t *ret);
 void trial_tell(struct trial *t, enum outcome outcome);
+unsigned trial_tries(const struct trial *t);
 void trials_done(struct trials *t);
