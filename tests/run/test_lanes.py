@@ -277,7 +277,7 @@ def children(pid):
 def test_timeout():
     place = Place({"test_a.py": SUITE, "test_z.py": HANG})
     rows = [{"name": "canonical"}, {"name": "alone-1", "view": "isolated", "tests": [IDS[1]]}]
-    process, out = start(place, rows, 1, ["--timeout", "4s", "--grace", "500ms"])
+    process, out = start(place, rows, 1, ["--timeout", "10s", "--grace", "500ms"])
     status, said, errors = finish(process)
     ok(status == 0 and said == "canonical spoke timeout\nalone-1 spoke\ndone\n", "a test that hangs ends its order alone", said, errors)
     rows = {test: word for test, word, _ in matrix(lines_of(out))["canonical"]}
