@@ -357,6 +357,29 @@ int ledger_open_log(struct ledger *l, const char *order, int *ret, struct err *e
 	return 0;
 }
 
+static uint64_t log_max(const struct ledger *l, const struct ledger_log *log)
+{
+	uint64_t left = l->logged < LEDGER_LOGS_MAX ? LEDGER_LOGS_MAX - l->logged : 0;
+	uint64_t max = log->len + left < LEDGER_LOG_MAX ? log->len + left : LEDGER_LOG_MAX;
+	return max > LEDGER_LOG_LEAST ? max : LEDGER_LOG_LEAST;
+}
+
+int ledger_log(struct ledger *l, struct ledger_log *log, const char *bytes, size_t len)
+{
+	static const char cut[] = "\nfumehood: the log ends here: of an order 256 MiB are kept, of "
+				  "all orders 1 GiB, and then 1 MiB of each\n";
+	if (log->cut)
+		return 0;
+	uint64_t room = log_max(l, log) - log->len;
+	size_t part = len < room ? len : (size_t)room;
+	if (fd_write_full(log->fd, bytes, part))
+		return -1;
+	log->len += part;
+	l->logged += part;
+	log->cut = part < len;
+	return log->cut ? fd_write_full(log->fd, cut, sizeof(cut) - 1) : 0;
+}
+
 int ledger_log_tail(const struct ledger *l, const char *order, size_t lines_max, char **ret,
 		    struct err *e)
 {

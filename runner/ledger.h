@@ -10,6 +10,7 @@
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "sandbox/base/json.h"
 
@@ -21,9 +22,10 @@ struct err;
 struct ledger {
 	char *path; /* of the run folder */
 	int dir;
-	int lines; /* ledger.jsonl, O_APPEND; -1: opened to be read */
-	int lock;  /* held while it is written: two runs in one folder would mix */
-	bool own;  /* files of another user are refused */
+	int lines;       /* ledger.jsonl, O_APPEND; -1: opened to be read */
+	int lock;        /* held while it is written: two runs in one folder would mix */
+	bool own;        /* files of another user are refused */
+	uint64_t logged; /* bytes of output that this process has kept */
 };
 #define LEDGER_NULL ((struct ledger){ .dir = -1, .lines = -1, .lock = -1 })
 
@@ -46,6 +48,18 @@ void ledger_done(struct ledger *l);
 int ledger_append(struct ledger *l, const char *line, size_t len, struct err *e);
 /* A file for the output of the order of that name: a descriptor that the caller closes. */
 int ledger_open_log(struct ledger *l, const char *order, int *ret, struct err *e);
+/* Appends output to it: 0, or -1 and errno. What is more than one order, or all of them, may write onto
+ * the disk is left out, and the log says so. */
+#define LEDGER_LOG_MAX   (UINT64_C(256) << 20)
+#define LEDGER_LOGS_MAX  (UINT64_C(1) << 30)
+#define LEDGER_LOG_LEAST (UINT64_C(1) << 20) /* of each order, whatever others wrote */
+struct ledger_log {
+	int fd;
+	uint64_t len;
+	bool cut;
+};
+#define LEDGER_LOG_NULL ((struct ledger_log){ .fd = -1 })
+int ledger_log(struct ledger *l, struct ledger_log *log, const char *bytes, size_t len);
 /* The last `lines_max` lines of that output, cut to bytes_max from the front; *ret is the caller's. */
 int ledger_log_tail(const struct ledger *l, const char *order, size_t lines_max, char **ret,
 		    struct err *e);

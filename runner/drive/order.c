@@ -26,7 +26,6 @@
 #include "sandbox/base/json.h"
 #include "sandbox/base/text.h"
 
-#define LOG_LEN_MAX  (256U << 20) /* of the suite's output that is kept */
 #define LOG_PIPE_LEN (1 << 20)
 #define CALM_MS      20 /* lines and output are read in handfuls: each wake costs the suite time */
 
@@ -39,8 +38,7 @@ struct order_run {
 	struct looker looker;
 	struct buf lines; /* from the looker, not yet whole */
 	int output;       /* read end of the suite's output; -1: it ended */
-	int log;
-	uint64_t log_len;
+	struct ledger_log log;
 	int interrupts;
 	bool ready;   /* the looker has looked round */
 	bool exited;  /* the command has ended */
@@ -171,17 +169,7 @@ static int keep_output(struct order_run *run, const char *bytes, size_t len, str
 		progress_hide(run->ask.progress);
 		fd_write_full(STDERR_FILENO, bytes, len); /* a closed terminal loses only the copy */
 	}
-	if (run->log_len == LOG_LEN_MAX)
-		return 0;
-	size_t room = LOG_LEN_MAX - run->log_len;
-	size_t part = len < room ? len : room;
-	if (fd_write_full(run->log, bytes, part))
-		return no_log(run, e);
-	run->log_len += part;
-	if (run->log_len < LOG_LEN_MAX)
-		return 0;
-	static const char cut[] = "\nfumehood: the log ends here: its limit of 256 MiB is reached\n";
-	return fd_write_full(run->log, cut, sizeof(cut) - 1) ? no_log(run, e) : 0;
+	return ledger_log(run->ask.ledger, &run->log, bytes, len) ? no_log(run, e) : 0;
 }
 
 static int take_output(struct order_run *run, struct err *e)
@@ -407,11 +395,11 @@ int order_start(const struct order_ask *ask, struct order_run **ret, struct err 
 				   .cell = CELL_NULL,
 				   .looker = LOOKER_NULL,
 				   .output = -1,
-				   .log = -1,
+				   .log = LEDGER_LOG_NULL,
 				   .began_ms = clock_ms() };
 	int r = prepare_own(run, e);
 	run->ask.setup = &run->setup;
-	r = r ? r : ledger_open_log(ask->ledger, ask->order->name, &run->log, e);
+	r = r ? r : ledger_open_log(ask->ledger, ask->order->name, &run->log.fd, e);
 	r = r ? r : say_begin(run, e);
 	r = r ? r : start_cell(run, e);
 	if (r) {
@@ -441,7 +429,7 @@ int order_leave(struct order_run *run, struct order_result *ret, struct err *e)
 	cell_view_done(&run->cell.view);
 	fd_close_at(&run->looker.channel);
 	fd_close_at(&run->output);
-	fd_close_at(&run->log);
+	fd_close_at(&run->log.fd);
 	run->leaving = true;
 	*ret = run->result;
 	return 0;
@@ -457,6 +445,6 @@ void order_free(struct order_run *run)
 	prepared_done(&run->own);
 	buf_done(&run->lines);
 	fd_close_at(&run->output);
-	fd_close_at(&run->log);
+	fd_close_at(&run->log.fd);
 	free(run);
 }

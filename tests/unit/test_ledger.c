@@ -172,6 +172,45 @@ static void test_logs(const struct folder *f)
 	       e.text);
 }
 
+/* What a suite prints does not fill the disk. */
+static void test_log_bounds(const struct folder *f)
+{
+	static const char cut[] = "the log ends here";
+	static const struct {
+		uint64_t logged, len;
+		size_t kept;
+	} rows[] = {
+		{ 0, 0, 10 },
+		{ 0, LEDGER_LOG_MAX - 10, 10 },
+		{ 0, LEDGER_LOG_MAX - 4, 4 },
+		{ 0, LEDGER_LOG_MAX, 0 },
+		{ LEDGER_LOGS_MAX - 3, LEDGER_LOG_LEAST, 3 },
+		{ LEDGER_LOGS_MAX, LEDGER_LOG_LEAST, 0 },
+		{ LEDGER_LOGS_MAX, LEDGER_LOG_LEAST - 7, 7 },
+		{ LEDGER_LOGS_MAX + LEDGER_LOG_LEAST, 0, 10 },
+		{ LEDGER_LOGS_MAX, LEDGER_LOG_MAX, 0 },
+	};
+	cleanup(ledger_done) struct ledger l = LEDGER_NULL;
+	struct err e = ERR_NULL;
+	int r = ledger_create(folder_path(f, "bounded"), "/a", NULL, &l, &e);
+	for (size_t i = 0; i < countof(rows); i++) {
+		cleanup_close int fd = -1;
+		r = r ? r : ledger_open_log(&l, "s1", &fd, &e);
+		l.logged = rows[i].logged;
+		struct ledger_log log = { .fd = fd, .len = rows[i].len };
+		r = r ? r : ledger_log(&l, &log, "0123456789", 10);
+		r = r ? r : ledger_log(&l, &log, "", 0);
+		cleanup_free char *text = NULL;
+		size_t len = 0;
+		r = r ? r : fd_load(l.dir, "logs/s1.log", 1000, &text, &len, &e);
+		tap_ok(!r && log.len == rows[i].len + rows[i].kept &&
+			       l.logged == rows[i].logged + rows[i].kept &&
+			       (strstr(text, cut) != NULL) == (rows[i].kept < 10) &&
+			       (rows[i].kept == 10) == (len == 10),
+		       "row %zu: %zu bytes are kept: %s", i, rows[i].kept, text ? text : e.text);
+	}
+}
+
 /* What a write that was cut short left is not carried on. */
 static void test_continue(const struct folder *f)
 {
@@ -389,6 +428,7 @@ int main(void)
 	test_default_place(&f);
 	test_files(&f);
 	test_logs(&f);
+	test_log_bounds(&f);
 	test_continue(&f);
 	test_lock(&f);
 	test_find(&f);
