@@ -496,7 +496,8 @@ const struct command cmd_replay = {
 	.help = "run an order of an earlier run again, or what shows a finding of it",
 	.options = CONFIG_REPLAY,
 	.more = "RUN is the folder of a run, its name, or latest. Of a finding only the tests are run\n"
-		"that make it; of a brittle test, it alone and then with what it needs.\n\n"
+		"that make it; of a brittle test, it alone and then with what it needs. The run folder\n"
+		"has to be your own: it says what is run.\n\n"
 		"Exit status: 0 it came out as it did then, 2 it did not, 130 interrupted, 64 usage,\n"
 		"65 a bad run folder, 69 no cell can be made here or no test framework spoke, 70 a\n"
 		"fault of ours.\n\n"
