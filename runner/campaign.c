@@ -185,29 +185,32 @@ static int ask_more(struct campaign *c, struct err *e)
 	return r ? r : round_of(c, c->more.orders, c->more.len, e);
 }
 
-/* What varied, and who is suspected of what others are charged with. */
+static bool has(const uint32_t *tests, size_t len, uint32_t test)
+{
+	for (size_t i = 0; i < len; i++)
+		if (tests[i] == test)
+			return true;
+	return false;
+}
+
+/* What varied, and behind it, who is suspected of what others are charged with: a check that is cut short
+ * knows the first at least. */
 static int wanted_alone(const struct campaign *c, uint32_t **ret, size_t *ret_len)
 {
 	cleanup_free uint32_t *varied = NULL;
 	cleanup_free uint32_t *suspected = NULL;
-	size_t varied_len = 0;
+	size_t len = 0;
 	size_t suspected_len = 0;
-	if (classes_isolates(&c->classes, false, &varied, &varied_len) ||
+	if (classes_isolates(&c->classes, false, &varied, &len) ||
 	    suspicions_open(&c->suspicions, &c->classes, &suspected, &suspected_len))
 		return -ENOMEM;
-	uint32_t *both = calloc(varied_len + suspected_len + 1, sizeof(*both));
+	uint32_t *both = reallocarray(varied, len + suspected_len + 1, sizeof(*both));
 	if (!both)
 		return -ENOMEM;
-	size_t i = 0;
-	size_t k = 0;
-	size_t len = 0;
-	while (i < varied_len || k < suspected_len) {
-		bool first = k == suspected_len || (i < varied_len && varied[i] <= suspected[k]);
-		uint32_t test = first ? varied[i] : suspected[k];
-		i += i < varied_len && varied[i] == test;
-		k += k < suspected_len && suspected[k] == test;
-		both[len++] = test;
-	}
+	varied = NULL;
+	for (size_t i = 0, varied_len = len; i < suspected_len; i++)
+		if (!has(both, varied_len, suspected[i]))
+			both[len++] = suspected[i];
 	*ret = both;
 	*ret_len = len;
 	return 0;

@@ -576,7 +576,8 @@ static int isolate(struct making *m, struct err *e)
 	m->plan.isolate_later = isolated == PLAN_ISOLATED_VARIED;
 	if (m->plan.isolate_later && m->tests_len > PLAN_ISOLATED_MAX && !m->brief)
 		return note(m, e,
-			    "of %zu tests only those that vary are run alone; --isolated all runs each",
+			    "of %zu tests only those that vary, or are suspected of a leak, are run "
+			    "alone; --isolated all runs each",
 			    m->tests_len);
 	return 0;
 }

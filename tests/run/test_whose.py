@@ -44,6 +44,16 @@ import test_whose
 def pytest_sessionfinish():
     test_whose.go()
 """
+# Behind them a test that fails where it comes last.
+VARYING = """
+shared = []
+
+def test_varies():
+    assert not shared
+
+def test_shares():
+    shared.append(1)
+"""
 SETTINGS = {"version": 1, "ignore": [{"code": "FH101", "key": "/tmp/known", "reason": "a mark of ours"}]}
 
 
@@ -57,12 +67,28 @@ def suspected(run):
     return {tuple(word.split("::")[-1] for word in row) for row in seen}
 
 
+def check(place, *options):
+    return place.run(["check", "--json", "--tracker", "scan", "--shuffle", "shuffle", "--seeds", "1", *options,
+                      "--env", "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1", "--", *PYTEST])
+
+
+def alone():
+    """The tests that were run alone because of what the sweep showed, in their order."""
+    place = Place({"test_whose.py": SUITE, "test_z.py": VARYING, "conftest.py": CONFTEST})
+    try:
+        _, out, err = check(place, "--isolated", "varied", "--no-shrink", "--lanes", "1")
+        with open(os.path.join(json.loads(out)["run"], "ledger.jsonl"), encoding="utf-8") as file:
+            begun = [line for line in map(json.loads, file) if line["kind"] == "begin" and line["view"] == "isolated"]
+    finally:
+        place.done()
+    tests = [line["tests"][0].split("::")[-1] for line in begun if line["role"] == "sweep"]
+    ok(tests[:1] == ["test_varies"] and "test_starts" in tests, "what varied is run alone before who is suspected", tests, err)
+
+
 def main():
     place = Place({"test_whose.py": SUITE, "conftest.py": CONFTEST, "fumehood.json": json.dumps(SETTINGS)})
     try:
-        status, out, err = place.run(["check", "--json", "--tracker", "scan", "--shuffle", "shuffle", "--seeds",
-                                      "1", "--fail-on", "leak", "--env", "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1", "--",
-                                      *PYTEST])
+        status, out, err = check(place, "--fail-on", "leak")
         found = json.loads(out)
         with open(os.path.join(found["run"], "matrix.json"), encoding="utf-8") as file:
             matrix = {row["id"].split("::")[1]: row for row in json.load(file)["tests"]}
@@ -82,6 +108,7 @@ def main():
     ok(matrix["test_accepted"]["evidence"] == "eligible", "... whose passes are evidence", matrix)
     ok(matrix["test_writes"]["class"] == "leaky", "who leaves something else behind is leaky", matrix)
     ok(status == 1, "with --fail-on leak it fails", status, found["verdict"], err)
+    alone()
     return plan()
 
 

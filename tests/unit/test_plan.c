@@ -119,7 +119,7 @@ static const struct {
 	  20,
 	  0,
 	  true,
-	  "of 301 tests only those that vary are run alone" },
+	  "of 301 tests only those that vary, or are suspected of a leak, are run alone" },
 	{ "default, long",
 	  40,
 	  LONG,
