@@ -156,6 +156,12 @@ static int unknown(const struct replay *r, struct err *e)
 {
 	const struct history *h = &r->campaign.history;
 	cleanup(strv_done) struct strv names = STRV_NULL;
+	if (history_find(h, r->what)) {
+		err_set(e, ENOENT, "order %s was cut short: there is nothing to hold it against",
+			r->what);
+		err_status(e, STATUS_USAGE);
+		return err_hint(e, "fumehood check --resume RUN runs it to its end");
+	}
 	int err = 0;
 	for (size_t i = 0; i < r->findings.len && !err; i++)
 		err = strv_add(&names, r->findings.at[i].id);

@@ -88,12 +88,26 @@ static int unknown(const struct roster *roster, const char *id, struct err *e)
 			: err_hint(e, "its tests stand in the ledger.jsonl of the run");
 }
 
+/* A test, or that of a finding. */
+static uint32_t test_of(const struct shrinking *s, const struct findings *findings, const char *word)
+{
+	uint32_t test = roster_find(&s->campaign.history.roster, word);
+	const struct finding *f = findings_find(findings, word);
+	return test == ROSTER_NONE && f ? f->test : test;
+}
+
 static int add_asked(struct shrinking *s, struct shrink *shrink, struct err *e)
 {
 	const struct history *h = &s->campaign.history;
 	const struct strv *words = &s->earlier.words.words;
+	cleanup(findings_done) struct findings findings = FINDINGS_NULL;
+	int r = campaign_judge(&s->campaign, e);
+	if (r)
+		return r;
+	if (findings_make(&s->campaign.classes, NULL, &findings))
+		return no_memory(e);
 	for (size_t i = 1; i < words->len; i++) {
-		uint32_t test = roster_find(&h->roster, words->at[i]);
+		uint32_t test = test_of(s, &findings, words->at[i]);
 		if (test == ROSTER_NONE)
 			return unknown(&h->roster, words->at[i], e);
 		if (shrink_add(shrink, h, test, SEARCH_EITHER))
@@ -225,7 +239,8 @@ static int check_words(const struct shrinking *s, struct err *e)
 		return 0;
 	err_set(e, EINVAL, all ? "shrink takes --all or tests, not both" : "shrink needs a test");
 	err_status(e, STATUS_USAGE);
-	return err_hint(e, "fumehood shrink RUN TEST..., or --all for those that depend on order");
+	return err_hint(e,
+			"fumehood shrink RUN TEST|FINDING..., or --all for those that depend on order");
 }
 
 static int run_searches(struct shrinking *s, struct err *e)
@@ -257,12 +272,13 @@ static int run(int argc, const char *const *argv, struct err *e)
 
 const struct command cmd_shrink = {
 	.name = "shrink",
-	.args = "[OPTIONS] RUN TEST...|--all [-- CMD...]",
+	.args = "[OPTIONS] RUN TEST|FINDING...|--all [-- CMD...]",
 	.help = "search for the smallest set of tests that makes a test fail, or pass",
 	.options = CONFIG_SHRINK,
 	.more = "RUN is the folder of a run, its name, or latest: what it has seen of a test is where\n"
-		"the search begins, and what is run is added to it. A set is told when it repeats\n"
-		"three times of three in fresh cells, and does not when any one of it is left out.\n"
+		"the search begins, and what is run is added to it. A finding stands for its test.\n"
+		"A set is told when it repeats three times of three in fresh cells, and does not when\n"
+		"any one of it is left out.\n"
 		"Ctrl-C tells the best so far; the same command goes on from there.\n\n"
 		"Exit status: 0 every search has an answer, 2 a test is flaky, 3 a search has none,\n"
 		"130 interrupted, 64 usage, or a test that the run does not have, 65 a bad run\n"

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import sys
 
@@ -179,6 +180,19 @@ def replays(place, whole_run):
     ok(status == 0 and "another environment" in said, "another environment is told", said, err)
 
 
+def cut_off(place, whole_run):
+    """An order that did not come to its end is none to hold a replay against."""
+    out = os.path.join(place.top, "cut_off")
+    shutil.copytree(whole_run, out)
+    with open(os.path.join(out, "ledger.jsonl"), "r+", encoding="utf-8") as lines:
+        kept = [line for line in lines if not ('"kind":"end"' in line and '"order":"s1"' in line)]
+        lines.seek(0)
+        lines.truncate()
+        lines.writelines(kept)
+    status, said, err = place.run(["replay", out, "s1"])
+    ok(status == 64 and "order s1 was cut short" in err and "check --resume" in err, "an order without an end", status, said, err)
+
+
 def hidden(place):
     out = os.path.join(place.top, "hidden")
     status, _, err = spent_after_one(place, out, "--env", "TOKEN=s3cret")
@@ -202,10 +216,10 @@ def main():
     place.files = lambda files: [open(os.path.join(place.project, n), "w").write(t) for n, t in files.items()]
     out = whole(place)
     want = result(out)
-    parts = [kills, interruptions, budget, refusals, replays, hidden, silence]
+    parts = [kills, interruptions, budget, refusals, replays, cut_off, hidden, silence]
     for part in parts:
         if chosen in part.__name__:
-            part(*[place, {kills: want, interruptions: want, budget: want, replays: out}.get(part)][: part.__code__.co_argcount])
+            part(*[place, {kills: want, interruptions: want, budget: want, replays: out, cut_off: out}.get(part)][: part.__code__.co_argcount])
     place.done()
     return plan()
 

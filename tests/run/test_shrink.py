@@ -129,6 +129,11 @@ def whole_check():
     ok(found["test_needs_both"]["kind"] == "setters" and
        sets.get("test_needs_both") == ids(["test_first_setter", "test_second_setter"]), "--all: two setters", said)
     ok(status == 0 and len(found) == 2, "--all: no other", status, said)
+
+    with open(os.path.join(place.folder(), "findings.json"), encoding="utf-8") as file:
+        names = [f["id"] for f in json.load(file)["findings"] if f.get("test") == id_of("test_single") and "class" in f]
+    status, found, said = shrink(place, "latest", *names)
+    ok(len(names) == 1 and status == 0 and list(found) == ["test_single"], "a finding stands for its test", names, said)
     place.done()
 
 
