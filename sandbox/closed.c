@@ -19,7 +19,7 @@ static const struct {
 } depths[] = {
 	{ "/etc", 16 }, { "/var", 3 }, { "/var/tmp", 0 }, { "/usr", 0 },
 	{ "/boot", 0 }, { "/dev", 0 }, { "/home", 0 },    { "/proc", 0 },
-	{ "/run", 0 },  { "/sys", 0 }, { "/tmp", 0 },
+	{ "/run", 0 },  { "/sys", 1 }, { "/tmp", 0 },     { "/sys/kernel", 1 },
 };
 #define DEPTH_ELSEWHERE 1
 

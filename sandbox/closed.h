@@ -6,7 +6,8 @@
  *
  * Its mode tells, and who owns it: what is closed to root's id, too, the kernel
  * refuses without us. All of /etc is looked through, three folders down in /var,
- * elsewhere the top and what stands there; not what a distribution puts into /usr.
+ * what is mounted in /sys/kernel, elsewhere the top and what stands there; not what
+ * a distribution puts into /usr.
  * Looks below one directory descriptor, changes nothing.
  */
 #include <sys/types.h>

@@ -66,8 +66,10 @@ static int apply(const char *vary, struct cell_spec *spec, struct strv *env, str
 {
 	const char *value;
 	const struct dimension *d = find(vary, &value);
-	if (!d || !d->exists(value))
-		return err_set(e, EINVAL, "this cannot be varied here: %s", vary);
+	if (!d || !d->exists(value)) {
+		err_set(e, EINVAL, "this cannot be varied here: %s", vary);
+		return err_status(e, STATUS_DATA);
+	}
 	for (size_t i = 0; i < countof(d->variables) && d->variables[i]; i++)
 		if (env_put(env, d->variables[i], value))
 			return err_set(e, ENOMEM, "vary the environment: no memory");

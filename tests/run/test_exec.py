@@ -399,7 +399,7 @@ def test_project():
 # All that can be read: in /etc, three folders down in /var, and at the top of others.
 READS = """
 import os
-for top, depth in ("/etc", 99), ("/var", 3), ("/home", 3), ("/root", 3), ("/opt", 1), ("/srv", 1):
+for top, depth in ("/etc", 99), ("/var", 3), ("/home", 3), ("/root", 3), ("/opt", 1), ("/srv", 1), ("/sys/kernel/tracing", 4):
     for folder, folders, files in os.walk(top):
         folders[:] = [name for name in folders if folder.count("/") < depth and name != "tmp"]
         for name in files:
