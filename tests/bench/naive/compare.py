@@ -4,9 +4,9 @@
     CHECKOUTS=FOLDER compare.py FUMEHOOD [SUITE...]
 
 CHECKOUTS holds a folder a suite, at the commit that tests/suites/corpus/SUITE.json names; default: O1 O2 O3 O5.
-Both see a suite in five seeds, no test alone, and search for the tests that are listed there. Exits with 1
-when, in some suite, we take more than 0.6 times as many processes, or find no set for a test for which the
-script finds one. Runs everything in cells, a few minutes a suite.
+Both see a suite in the same five orders of Python's shuffle, no test alone, and search for the tests that are
+listed there. Exits with 1 when, in some suite, we take more than 0.6 times as many processes, or find no set
+for a test for which the script finds one. Runs everything in cells, a few minutes a suite.
 """
 
 import collections
@@ -45,7 +45,8 @@ def fumehood_run(arguments, project):
 
 
 def ours(fumehood, project, tests, out):
-    fumehood_run([fumehood, "check", "--out", out, "-q", "-j", "1", "--seeds", SEEDS, "--no-shrink", "--isolated", "none",
+    fumehood_run([fumehood, "check", "--out", out, "-q", "-j", "1", "--seeds", SEEDS, "--shuffle", "python",
+                  "--no-shrink", "--isolated", "none",
                   *PATH, "--", PYTHON, "-m", "pytest", *OPTIONS], project)
     told = fumehood_run([fumehood, "shrink", "-q", "-j", "1", "--json", *PATH, out, *tests], project)
     roles, executions = collections.Counter(), 0
