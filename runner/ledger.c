@@ -23,7 +23,8 @@
 #define LEDGER_FILE  "ledger.jsonl"
 #define LOCK_FILE    "lock"
 #define LOGS         "logs"
-#define NAME_LEN_MAX 64 /* of the project's basename in a path */
+#define LOGS_LEN     sizeof(LOGS) /* of "logs/" */
+#define NAME_LEN_MAX 64           /* of the project's basename in a path */
 #define FILE_LEN_MAX (64 << 20)
 #define ID_TRIES     64
 #define TAIL_LEN_MAX (64 << 10) /* bytes of a log that are looked at for its last lines */
@@ -333,10 +334,11 @@ static int open_logs(const struct ledger *l, int *ret, struct err *e)
 	return *ret < 0 ? err_sys(e, "open %s/" LOGS, l->path) : 0;
 }
 
+/* Below the run folder; from LOGS_LEN on, below its logs. */
 static int log_name(const char *order, char **ret, struct err *e)
 {
 	assert(!strchr(order, '/'));
-	return asprintf(ret, "%s.log", order) < 0 ? err_set(e, ENOMEM, "open the log") : 0;
+	return asprintf(ret, LOGS "/%s.log", order) < 0 ? err_set(e, ENOMEM, "open the log") : 0;
 }
 
 int ledger_open_log(struct ledger *l, const char *order, int *ret, struct err *e)
@@ -348,9 +350,10 @@ int ledger_open_log(struct ledger *l, const char *order, int *ret, struct err *e
 	if (r)
 		return r;
 	/* One of a run that was killed; where others can write, perhaps a link of theirs. */
-	if (unlinkat(logs, name, 0) && errno != ENOENT)
+	if (unlinkat(logs, name + LOGS_LEN, 0) && errno != ENOENT)
 		return full(l, name, e);
-	int fd = openat(logs, name, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int fd = openat(logs, name + LOGS_LEN, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC,
+			0600);
 	if (fd < 0)
 		return full(l, name, e);
 	*ret = fd;
@@ -389,9 +392,10 @@ int ledger_log_tail(const struct ledger *l, const char *order, size_t lines_max,
 	r = r ? r : open_logs(l, &logs, e);
 	if (r)
 		return r;
-	cleanup_close int fd = openat(logs, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	cleanup_close int fd =
+		openat(logs, name + LOGS_LEN, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return err_sys(e, "open %s/" LOGS "/%s", l->path, name);
+		return err_sys(e, "open %s/%s", l->path, name);
 	off_t len = lseek(fd, 0, SEEK_END);
 	off_t from = len > TAIL_LEN_MAX ? len - TAIL_LEN_MAX : 0;
 	cleanup_free char *text = calloc(1, TAIL_LEN_MAX + 1);

@@ -1,5 +1,6 @@
 #include "sandbox/userns.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -52,6 +53,7 @@ void namespaces_look(int proc, uint64_t ret[NAMESPACES_N])
 
 static int write_file(pid_t pid, const char *name, const char *text, struct err *e)
 {
+	assert(text);
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
 	cleanup_close int fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -87,10 +87,10 @@ struct summary {
 	struct summary_survivor *survivors;
 	size_t survivors_len;
 
-	struct accepted accepted;     /* what was taken out of the lists, by rule */
-	bool contain; /* --contain */ /* --contain */
-	struct strv notes;            /* what could not be seen, was switched off, or was refused */
-	size_t changes_left_out;      /* as too many: they stand in the ledger */
+	struct accepted accepted; /* what was taken out of the lists, by rule */
+	bool contain;             /* --contain */
+	struct strv notes;        /* what could not be seen, was switched off, or was refused */
+	size_t changes_left_out;  /* as too many: they stand in the ledger */
 	size_t notes_left_out;
 	size_t begins_len;
 	size_t ends_len;

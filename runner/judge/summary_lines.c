@@ -1,5 +1,6 @@
 #include "runner/judge/summary_lines.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -265,6 +266,7 @@ static bool is_allowed(const cJSON *row)
 /* Where a change goes; NULL: it is nothing to tell. */
 static struct summary_changes *list_for(struct summary *s, const cJSON *row)
 {
+	assert(s);
 	if (is_allowed(row))
 		return NULL;
 	if (text_eq(json_text(row, "kind"), "leak"))

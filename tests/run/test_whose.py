@@ -15,19 +15,30 @@ PYTEST = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 # A scan sees no writer, so whoever had a process alive is suspected. The process of test_starts writes once it
 # is told to, by the test behind it or at the end of the session.
 SUITE = """
-import os, subprocess, time
+import os, subprocess, sys, time
 
-WRITER = "while ! [ -e /tmp/go ]; do sleep 0.05; done; echo > /tmp/late; sleep 1000"
+# At one instant: a file without content, and no process of its own.
+WRITER = '''
+import os, time
+while not os.path.exists("/tmp/go"):
+    time.sleep(0.05)
+open("/tmp/late", "w").close()
+time.sleep(1000)
+'''
+
+started = []
 
 def go():
+    if not started:
+        return
     open("/tmp/go", "w").close()
-    for _ in range(40):
+    for _ in range(400):
         if os.path.exists("/tmp/late"):
             return
         time.sleep(0.05)
 
 def test_starts():
-    subprocess.Popen(["sh", "-c", WRITER])
+    started.append(subprocess.Popen([sys.executable, "-I", "-S", "-c", WRITER]))
 
 def test_stands_by():
     go()

@@ -384,7 +384,7 @@ static void test_coins(const struct campaign_setup *with, const char *name)
 {
 	enum { WORLDS = 10, COINS = 10, TESTS = 20 };
 	const char *more = getenv("COIN_WORLDS");
-	unsigned worlds = more ? (unsigned)atoi(more) : WORLDS;
+	unsigned worlds = more ? (unsigned)strtoul(more, NULL, 10) : WORLDS;
 	size_t all = 0;
 	size_t coins = 0;
 	for (unsigned percent = 10; percent <= 90; percent += 10) {
