@@ -21,8 +21,8 @@ struct err;
 #define VISIBLE_HOMES    "/home" /* each folder in it is a home */
 
 struct visible_ask {
-	int root;         /* the folder that stands for `/` */
-	const char *home; /* real path; NULL: none */
+	int root;                 /* the folder that stands for `/` */
+	const char *home;         /* real path; NULL: none */
 	const char *const *homes; /* of others, or VISIBLE_HOMES: private, too */
 	size_t homes_len;
 	const char *project;

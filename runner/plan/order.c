@@ -8,11 +8,8 @@ const char *const view_names[VIEW_N] = {
 };
 
 const char *const role_names[ROLE_N] = {
-	[ROLE_SWEEP] = "sweep",
-	[ROLE_CONFIRM] = "confirm",
-	[ROLE_SHRINK] = "shrink",
-	[ROLE_WAVE] = "wave",
-	[ROLE_REPLAY] = "replay",
+	[ROLE_SWEEP] = "sweep", [ROLE_CONFIRM] = "confirm", [ROLE_SHRINK] = "shrink",
+	[ROLE_WAVE] = "wave",   [ROLE_REPLAY] = "replay",
 };
 
 const char *const shuffle_names[] = { "shuffle",         "python",          "native",

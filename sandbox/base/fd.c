@@ -61,8 +61,7 @@ int fd_load(int dir_fd, const char *path, size_t len_max, char **ret, size_t *re
 	return fd_load_open(fd, path, len_max, ret, ret_len, e);
 }
 
-int fd_load_open(int fd, const char *path, size_t len_max, char **ret, size_t *ret_len,
-		 struct err *e)
+int fd_load_open(int fd, const char *path, size_t len_max, char **ret, size_t *ret_len, struct err *e)
 {
 	cleanup_free char *text = NULL;
 	size_t len = 0;
