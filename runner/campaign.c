@@ -67,16 +67,20 @@ static int round_own(struct campaign *c, size_t len, struct err *e)
 
 /* ---- what is asked in each step ---- */
 
+static int judge_by(struct campaign *c,
+		    int (*by)(const struct history *h, const struct marks *marks, bool searched,
+			      struct classes *ret),
+		    struct err *e)
+{
+	classes_done(&c->classes);
+	return by(&c->history, &c->marks, c->setup->shrink, &c->classes) ? no_memory(e) : 0;
+}
+
 /* What the wave told has no part in what is decided before it: it stands in the history when a run
  * goes on. */
 static int judge(struct campaign *c, struct err *e)
 {
-	bool first = c->step <= CAMPAIGN_WAVE;
-	classes_done(&c->classes);
-	return (first ? classes_judge_first : classes_judge)(&c->history, &c->marks,
-							     c->setup->shrink, &c->classes)
-		       ? no_memory(e)
-		       : 0;
+	return judge_by(c, c->step <= CAMPAIGN_WAVE ? classes_judge_first : classes_judge, e);
 }
 
 /* What searches found out of a test beside its outcomes. */
@@ -96,9 +100,7 @@ int campaign_judge(struct campaign *c, struct err *e)
 		if (mark_found(c, &r))
 			return no_memory(e);
 	}
-	classes_done(&c->classes);
-	return classes_judge(&c->history, &c->marks, c->setup->shrink, &c->classes) ? no_memory(e)
-										    : 0;
+	return judge_by(c, classes_judge, e);
 }
 
 static const struct played *first_order(const struct campaign *c)
@@ -380,21 +382,14 @@ static int ask_shrink(struct campaign *c, struct err *e)
 
 /* ---- the wave ---- */
 
-static bool is_serial(const struct campaign *c, uint32_t test)
-{
-	const struct serials *serials = &c->setup->ask->serial;
-	for (size_t i = 0; i < serials->len; i++)
-		if (text_glob(serials->at[i].tests, c->history.roster.ids.at[test]))
-			return true;
-	return false;
-}
-
 /* It passed wherever it ran. */
 static bool is_open(const struct campaign *c, uint32_t test)
 {
 	const struct judged *t = &c->classes.tests[test];
 	const struct class_facts *f = &t->facts;
-	return t->due && f->passed && !f->failed && !f->untold && !is_serial(c, test);
+	const struct serials *serials = &c->setup->ask->serial;
+	bool serial = serials_find(serials, c->history.roster.ids.at[test]) < serials->len;
+	return t->due && f->passed && !f->failed && !f->untold && !serial;
 }
 
 /* The sets that make a test fail; how many. */

@@ -542,10 +542,7 @@ static double seconds_alone(const struct making *m, uint32_t test)
 static bool is_serial(const struct making *m, uint32_t test)
 {
 	const struct serials *serials = &m->ask->serial;
-	for (size_t i = 0; i < serials->len; i++)
-		if (text_glob(serials->at[i].tests, m->roster->ids.at[test]))
-			return true;
-	return false;
+	return serials_find(serials, m->roster->ids.at[test]) < serials->len;
 }
 
 static int add_isolated(struct making *m, const uint32_t *tests, size_t n, struct err *e)

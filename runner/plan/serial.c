@@ -6,6 +6,7 @@
 
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/err.h"
+#include "sandbox/base/text.h"
 
 static int add(struct serials *to, const char *tests, size_t tests_len, const char *reason,
 	       struct err *e)
@@ -77,6 +78,14 @@ cJSON *serials_json(const struct serials *serials)
 			return NULL;
 	}
 	return take_ptr(&array);
+}
+
+size_t serials_find(const struct serials *serials, const char *id)
+{
+	size_t block = 0;
+	while (block < serials->len && !text_glob(serials->at[block].tests, id))
+		block++;
+	return block;
 }
 
 void serials_done(struct serials *serials)

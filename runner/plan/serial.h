@@ -26,5 +26,7 @@ int serials_read(const struct json_source *src, const cJSON *list, struct serial
 		 struct err *e);
 /* "PATTERN=REASON" */
 int serials_add(const char *text, struct serials *ret, struct err *e);
+/* The block that matches an id first; len: none. */
+size_t serials_find(const struct serials *serials, const char *id);
 cJSON *serials_json(const struct serials *serials); /* NULL: no memory */
 void serials_done(struct serials *serials);

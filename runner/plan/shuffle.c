@@ -27,14 +27,6 @@ static void making_done(struct making *m)
 	map_done(&m->classes);
 }
 
-static size_t block_of(const struct serials *serials, const char *id)
-{
-	size_t block = 0;
-	while (block < serials->len && !text_glob(serials->at[block].tests, id))
-		block++;
-	return block;
-}
-
 static int make_room(struct units *units, size_t n)
 {
 	units->at = calloc(n + !n, sizeof(*units->at));
@@ -92,7 +84,7 @@ int units_make(const struct roster *roster, const uint32_t *tests, size_t n,
 	if (!m.block || make_room(&units, n))
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		m.block[i] = (unsigned char)block_of(serials, roster->ids.at[tests[i]]);
+		m.block[i] = (unsigned char)serials_find(serials, roster->ids.at[tests[i]]);
 	for (size_t i = 0; i < n; i++) {
 		if (begun[m.block[i]])
 			continue;
